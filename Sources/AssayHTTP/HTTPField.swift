@@ -3,6 +3,7 @@
 package enum HTTPField: Int, CaseIterable, Hashable, Sendable {
     case host, contentLength, transferEncoding, connection, contentType, contentEncoding, expect
     case origin, authorization, correlationId, fetchSite
+    case connectVersion, connectTimeout, grpcTimeout, grpcEncoding
 
     package var name: String {
         switch self {
@@ -17,6 +18,10 @@ package enum HTTPField: Int, CaseIterable, Hashable, Sendable {
         case .authorization: "Authorization"
         case .correlationId: "X-Correlation-Id"
         case .fetchSite: "Sec-Fetch-Site"
+        case .connectVersion: "Connect-Protocol-Version"
+        case .connectTimeout: "Connect-Timeout-Ms"
+        case .grpcTimeout: "Grpc-Timeout"
+        case .grpcEncoding: "Grpc-Encoding"
         }
     }
 
@@ -33,12 +38,16 @@ package enum HTTPField: Int, CaseIterable, Hashable, Sendable {
         case (6, UInt8(ascii: "e")): field = .expect
         case (10, UInt8(ascii: "c")): field = .connection
         case (12, UInt8(ascii: "c")): field = .contentType
+        case (12, UInt8(ascii: "g")): field = .grpcTimeout
         case (13, UInt8(ascii: "a")): field = .authorization
+        case (13, UInt8(ascii: "g")): field = .grpcEncoding
         case (14, UInt8(ascii: "c")): field = .contentLength
         case (14, UInt8(ascii: "s")): field = .fetchSite
         case (16, UInt8(ascii: "c")): field = .contentEncoding
         case (16, UInt8(ascii: "x")): field = .correlationId
         case (17, UInt8(ascii: "t")): field = .transferEncoding
+        case (18, UInt8(ascii: "c")): field = .connectTimeout
+        case (24, UInt8(ascii: "c")): field = .connectVersion
         default: return nil
         }
         return name.equalsLowercase(names[field.rawValue]) ? field : nil

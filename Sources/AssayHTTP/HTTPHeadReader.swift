@@ -185,7 +185,7 @@ extension HTTPHead {
             }
             expectsContinue = true
         case .host, .contentType, .contentEncoding, .origin, .authorization, .correlationId,
-            .fetchSite:
+            .fetchSite, .connectVersion, .connectTimeout, .grpcTimeout, .grpcEncoding:
             break
         }
         guard self[field] == nil else { throw .repeatedField(field) }

@@ -22,9 +22,12 @@ package enum HTTPStatus {
         case 421: "Misdirected Request"
         case 429: "Too Many Requests"
         case 431: "Request Header Fields Too Large"
+        // Not in the RFC; what Connect and others send for a call that was cancelled.
+        case 499: "Client Closed Request"
         case 500: "Internal Server Error"
         case 502: "Bad Gateway"
         case 503: "Service Unavailable"
+        case 501: "Not Implemented"
         case 504: "Gateway Timeout"
         case 505: "HTTP Version Not Supported"
         default: "Status"

@@ -33,6 +33,11 @@ package struct CollectedBytes: ~Copyable {
         count = needed
     }
 
+    /// All bytes so far, without a copy. Later ones are appended after them.
+    package var bytes: SlabBytes? {
+        slab.map { SlabBytes(slab: $0, range: 0..<count) }
+    }
+
     /// Takes all bytes, without a copy.
     package mutating func take() -> SlabBytes? {
         guard let slab else { return nil }

@@ -108,6 +108,18 @@ final class Intake {
         return fits
     }
 
+    /// Passes bytes that a session has collected to a receipt's verification. Returns false if the
+    /// budget does not admit its memory.
+    func feed(
+        _ receipt: ArrivingReceipt, collected bytes: SlabBytes, from connection: Connection
+    ) -> Bool {
+        let loop = connection.stream.loop
+        let began = loop.nanoseconds
+        let fits = receipt.receive(bytes)
+        turns.didReadReceipt(bytes.count, nanoseconds: loop.nanoseconds - began)
+        return fits
+    }
+
     /// Has a receipt verified whose last byte was read, or refuses it for lack of memory.
     func complete(_ receipt: ArrivingReceipt, from connection: Connection) {
         guard !scheduler.verify(receipt, from: connection) else { return }

@@ -29,32 +29,16 @@ struct FrameForm: AnswerForm {
         _ entitlements: Entitlements, of items: [EvidenceItem], answering id: UInt64,
         _ call: ResolveCall, at now: Timestamp, by codec: MessageCodec
     ) -> EncodedAnswer {
-        var body: [UInt8] = []
-        var resolved = items.map { item in
-            let start = body.count
-            if call.returnsPayloadJSON, let json = item.verification.evidence?.json {
-                body += json
-            }
-            return ResolvedItem(
-                item, withPayload: call.returnsTypedPayloads, jsonLength: body.count - start)
-        }
-        for index in entitlements.superseded { resolved[index].isSuperseded = true }
-        let result = Resolution(items: resolved, entitlements: entitlements)
-        return encode(ResponseHead(id: id, result: .resolution(result)), body, by: codec)
+        let (resolution, json) = Resolution.answer(entitlements, of: items, call)
+        return encode(
+            ResponseHead(id: id, result: .resolution(resolution)), Array(json.joined()), by: codec)
     }
 
     func encode(
         _ found: CustomerState, answering id: UInt64, _ call: FetchCall, at now: Timestamp,
         by codec: MessageCodec
     ) -> EncodedAnswer {
-        var items = found.items.map {
-            ResolvedItem($0, withPayload: call.returnsTypedPayloads, jsonLength: 0)
-        }
-        for index in found.entitlements.superseded { items[index].isSuperseded = true }
-        let result = Fetched(
-            environment: found.environment, revision: found.revision, items: items,
-            entitlements: found.entitlements)
-        return encode(ResponseHead(id: id, result: .fetched(result)), [], by: codec)
+        encode(ResponseHead(id: id, result: .fetched(Fetched(found, call))), [], by: codec)
     }
 
     private func encode(
@@ -66,16 +50,5 @@ struct FrameForm: AnswerForm {
         let limit = FrameLimits.response.frameBytes
         guard count <= limit else { return .refused(.answerTooLarge(head.id, count, limit: limit)) }
         return .encoded(frame)
-    }
-}
-
-extension ResolvedItem {
-    fileprivate init(_ item: EvidenceItem, withPayload: Bool, jsonLength: Int) {
-        var verification = item.verification
-        if !withPayload { verification.evidence = nil }
-        self.init(
-            label: item.label, verification: verification,
-            payloadJSONLength: UInt32(clamping: jsonLength))
-        identifiers = item.identifiers
     }
 }

@@ -35,7 +35,7 @@ struct HTTPFetchBody {
         }
         guard let chosen else { return }
         guard app.isEmpty || app.utf8.elementsEqual(chosen.utf8) else {
-            throw HTTPProblem(403, .permissionDenied, "the API key is one of another app entry")
+            throw .otherKey
         }
         app = chosen
     }
@@ -54,4 +54,9 @@ struct HTTPFetchBody {
         }
         return lists
     }
+}
+
+extension HTTPProblem {
+    static let otherKey = HTTPProblem(
+        403, .permissionDenied, "the API key is one of another app entry")
 }

@@ -129,7 +129,7 @@ extension VerifyReceiptQuery {
 }
 
 extension HTTPProblem {
-    fileprivate static let emptyEvidence = HTTPProblem(
+    static let emptyEvidence = HTTPProblem(
         400, .invalidArgument, "evidence is empty")
 
     static let receiptIsNoString = HTTPProblem(

@@ -19,6 +19,8 @@ struct HTTPFormat: Sendable {
         case apple(VerifyReceiptQuery)
         /// The answer of OpenIAP's contract.
         case purchase(withPayload: Bool)
+        /// The answer to a call of the services.
+        case rpc(RPCForm)
 
         /// Whether it has the payload.
         var isReport: Bool {
@@ -29,7 +31,7 @@ struct HTTPFormat: Sendable {
         var isVerifyReceipt: Bool {
             switch self {
             case .verifyReceipt, .apple: true
-            case .report, .verdict, .purchase: false
+            case .report, .verdict, .purchase, .rpc: false
             }
         }
 
@@ -67,22 +69,28 @@ extension HTTPFormat {
 }
 
 extension HTTPFormat: AnswerForm {
-    func isVerifyReceipt(_ call: VerifyCall) -> Bool { content.isVerifyReceipt }
+    func isVerifyReceipt(_ call: VerifyCall) -> Bool {
+        if case .rpc = content { return call.returnsVerifyReceiptJSON }
+        return content.isVerifyReceipt
+    }
 
     func append(
         _ verification: Verification, answering id: UInt64, _ call: VerifyCall,
         at now: Timestamp, by codec: MessageCodec, to output: inout [UInt8]
     ) {
-        let body: [UInt8] =
-            switch content {
-            case .report: VerificationReport(verification).json
-            case .verdict: VerificationReport(verification.withoutEvidence).json
-            case .verifyReceipt: verifyReceiptResponse(for: verification, requestDate: now)
-            case .apple(let query):
-                verifyReceiptResponse(for: verification, to: query, requestDate: now)
-            case .purchase(let withPayload):
-                HTTPResponse.purchaseJSON(verification, withPayload: withPayload, at: now)
-            }
+        let body: [UInt8]
+        switch content {
+        case .rpc(let form):
+            let message = form.message(verification, call, at: now, by: codec)
+            return HTTPResponse.append(message, form, self, at: now, to: &output)
+        case .report: body = VerificationReport(verification).json
+        case .verdict: body = VerificationReport(verification.withoutEvidence).json
+        case .verifyReceipt: body = verifyReceiptResponse(for: verification, requestDate: now)
+        case .apple(let query):
+            body = verifyReceiptResponse(for: verification, to: query, requestDate: now)
+        case .purchase(let withPayload):
+            body = HTTPResponse.purchaseJSON(verification, withPayload: withPayload, at: now)
+        }
         HTTPResponse.append(200, json: body, self, at: now, to: &output)
     }
 
@@ -90,16 +98,34 @@ extension HTTPFormat: AnswerForm {
         _ entitlements: Entitlements, of items: [EvidenceItem], answering id: UInt64,
         _ call: ResolveCall, at now: Timestamp, by codec: MessageCodec
     ) -> EncodedAnswer {
-        encode(entitlements.json(items), at: now)
+        if case .rpc(let form) = content {
+            return encode(form.message(entitlements, of: items, call, by: codec), form, id, at: now)
+        }
+        return encode(entitlements.json(items), at: now)
     }
 
     func encode(
         _ found: CustomerState, answering id: UInt64, _ call: FetchCall, at now: Timestamp,
         by codec: MessageCodec
     ) -> EncodedAnswer {
-        encode(
+        if case .rpc(let form) = content {
+            return encode(form.message(found, call, by: codec), form, id, at: now)
+        }
+        return encode(
             found.entitlements.json(found.items, of: found.environment, revision: found.revision),
             at: now)
+    }
+
+    private func encode(
+        _ message: [UInt8], _ form: RPCForm, _ id: UInt64, at now: Timestamp
+    ) -> EncodedAnswer {
+        let limit = FrameLimits.response.frameBytes
+        guard message.count <= limit else {
+            return .refused(.answerTooLarge(id, message.count, limit: limit))
+        }
+        var response: [UInt8] = []
+        HTTPResponse.append(message, form, self, at: now, to: &response)
+        return .encoded(response)
     }
 
     private func encode(_ json: [UInt8], at now: Timestamp) -> EncodedAnswer {
@@ -121,11 +147,15 @@ enum HTTPResponse {
             fields += "Retry-After: \((problem.retryAfter + 999) / 1000)\r\n"
         }
         if problem.status == 401 { fields += "WWW-Authenticate: Bearer\r\n" }
+        if case .rpc(let form) = format.content {
+            return append(
+                RPCStatus(problem), form, fields: fields, format, at: now, to: &output)
+        }
         let (status, type, body) =
             switch format.content {
             case .apple: (problem.statusOfApple, "application/json", problem.appleJSON)
             case .purchase: (problem.status, "application/json", problem.purchaseJSON)
-            case .report, .verdict, .verifyReceipt:
+            case .report, .verdict, .verifyReceipt, .rpc:
                 (problem.status, "application/problem+json", problem.json)
             }
         append(status, type: type, body, fields: fields, format, at: now, to: &output)
@@ -141,9 +171,10 @@ enum HTTPResponse {
     }
 
     /// - Parameter fields: further fields, each with its line break.
+    /// - Parameter isText: whether the body gets a line break at its end.
     static func append(
         _ status: Int, type: String, _ body: [UInt8], fields: String, _ format: HTTPFormat,
-        at now: Timestamp, to output: inout [UInt8]
+        isText: Bool = true, at now: Timestamp, to output: inout [UInt8]
     ) {
         output.reserveCapacity(output.count + body.count + fields.utf8.count + usualHeadBytes)
         guard !format.isLine else { return appendLine(body, to: &output) }
@@ -157,7 +188,7 @@ enum HTTPResponse {
             output += "\r\nContent-Type: ".utf8
             output += type.utf8
             output += "\r\nContent-Length: ".utf8
-            output += String(body.count + 1).utf8
+            output += String(body.count + (isText ? 1 : 0)).utf8
         }
         output += "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n".utf8
         output += fields.utf8
@@ -171,7 +202,7 @@ enum HTTPResponse {
         output += "\r\n".utf8
         if status != 204, !format.isHead {
             output += body
-            output.append(UInt8(ascii: "\n"))
+            if isText { output.append(UInt8(ascii: "\n")) }
         }
     }
 

@@ -65,6 +65,69 @@ enum HTTPRoute: CaseIterable, Sendable {
     var isLong: Bool { self == .info || self == .openAPI }
 }
 
+/// What a path names: a resource, or a call of the services.
+enum HTTPTarget: Sendable {
+    case route(HTTPRoute)
+    case method(RPCMethod)
+
+    init?(_ path: Span<UInt8>) {
+        if let route = HTTPRoute(path) {
+            self = .route(route)
+        } else if let method = RPCMethod(path) {
+            self = .method(method)
+        } else {
+            return nil
+        }
+    }
+
+    /// The paths, for the refusal of another one.
+    static let paths = HTTPRoute.allCases.map(\.path) + RPCMethod.allCases.map(\.path)
+
+    /// The methods, for `Allow`.
+    var methods: String {
+        switch self {
+        case .route(let route): route.methods
+        case .method(let method): method.isRead ? "GET, POST, OPTIONS" : "POST, OPTIONS"
+        }
+    }
+
+    func has(_ name: HTTPHead.Method) -> Bool {
+        switch self {
+        case .route(let route): route.has(name)
+        case .method(let method):
+            name == .post || name == .options || name == .get && method.isRead
+        }
+    }
+
+    /// The form of answers without a result; nil for a request in no known form.
+    func content(_ head: HTTPHead, _ bytes: Span<UInt8>) -> HTTPFormat.Content? {
+        switch self {
+        case .route(let route): route.content
+        case .method(let method): method.form(of: head, bytes).map { .rpc($0) }
+        }
+    }
+
+    /// The fields that a page of an allowed origin can send.
+    var requestFields: String {
+        let fields = "Content-Type, Authorization"
+        return switch self {
+        case .route: fields
+        case .method:
+            // What clients of Connect and gRPC-Web send; the last two are ignored.
+            fields + ", Connect-Protocol-Version, Connect-Timeout-Ms, Grpc-Timeout, X-Grpc-Web, "
+                + "X-User-Agent"
+        }
+    }
+
+    /// Whether the answer is long, and has a share of each turn.
+    var isLong: Bool {
+        switch self {
+        case .route(let route): route.isLong
+        case .method(let method): method.isLong
+        }
+    }
+}
+
 /// The media types of bodies.
 enum HTTPMediaType {
     case json

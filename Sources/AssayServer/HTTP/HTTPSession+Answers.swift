@@ -33,6 +33,13 @@ extension HTTPSession {
     func answer(_ head: ResponseHead, _ connection: Connection) {
         guard responses.isOpen(head.id) else { return }
         let format = responses[head.id]
+        if case .rpc(let form) = format.content,
+            let message = form.message(head.result, by: connection.context.codec)
+        {
+            return answer(to: head.id, connection) { output in
+                HTTPResponse.append(message, form, format, at: time(connection), to: &output)
+            }
+        }
         switch head.result {
         case .health(let serving):
             let json: [UInt8] = Array(
@@ -122,14 +129,14 @@ extension HTTPSession {
     private static let document = Array(openAPIText.utf8).compactJSON
 
     /// Answers OPTIONS, and the question of a browser whether a page can make a request.
-    func answerOptions(of route: HTTPRoute, _ id: UInt64, _ connection: Connection) {
+    func answerOptions(of target: HTTPTarget, _ id: UInt64, _ connection: Connection) {
         connection.telemetry.metrics.didAnswerAtOnce(.unknown, ResponseHead(id: id))
         let format = responses[id]
-        var fields = "Allow: \(route.methods)\r\n"
+        var fields = "Allow: \(target.methods)\r\n"
         if format.origin != nil {
             fields +=
-                "Access-Control-Allow-Methods: \(route.methods)\r\n"
-                + "Access-Control-Allow-Headers: Content-Type, Authorization\r\n"
+                "Access-Control-Allow-Methods: \(target.methods)\r\n"
+                + "Access-Control-Allow-Headers: \(target.requestFields)\r\n"
         }
         answer(to: id, connection) { output in
             HTTPResponse.append(

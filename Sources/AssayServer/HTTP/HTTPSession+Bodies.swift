@@ -80,6 +80,10 @@ extension HTTPSession {
             didSkip(count, connection)
         case .receipt:
             guard let receipt else { return true }
+            if front.hasSizedReceipt, receipt.remaining == 0 {
+                refuseRest(of: receipt, front.id, connection)
+                return true
+            }
             if front.isChunked, front.arrived + count > connection.limits.frameBytes {
                 dropArriving(connection, nil)
                 let limit = connection.limits.frameBytes
@@ -96,28 +100,47 @@ extension HTTPSession {
             takeLine(count, unread, format, limit: limit, connection)
         case .evidence(_, let limit), .json(_, let limit), .resolve(_, let limit),
             .fetch(_, let limit):
-            guard !front.isChunked else {
-                guard collect(count, unread, limit, connection) else { return true }
-                break
-            }
-            let length = front.body.announced
-            guard count == length else {
-                guard connection.context.budget.admits(bodyOf: unread.count) else {
-                    dropBody()
-                    connection.answerAtOnce(.verify, .memoryExhausted(front.id))
-                    return true
-                }
-                beginRate(connection)
-                connection.stream.received.expect(length)
-                return false
-            }
-            let body = connection.stream.received.take(length)
-            self.front?.body.didTake(length)
-            connection.times.pace?.didTake(length)
-            complete(connection, body)
-            return true
+            return takeWhole(count, unread, limit, connection)
+        case .message(let call, let limit):
+            return takeMessage(count, unread, call, limit, front, connection)
         }
         if self.front?.body.isEnded == true { complete(connection) }
+        return true
+    }
+
+    /// Takes data of a body that is read whole. Returns false if it needs more bytes.
+    func takeWhole(
+        _ count: Int, _ unread: SlabBytes, _ limit: Int, _ connection: Connection
+    ) -> Bool {
+        guard let front else { return false }
+        guard !front.isChunked else {
+            if collect(count, unread, limit, connection), self.front?.body.isEnded == true {
+                complete(connection)
+            }
+            return true
+        }
+        let length = front.body.announced
+        guard count == length else {
+            guard admitsPart(unread, connection) else { return true }
+            connection.stream.received.expect(length)
+            return false
+        }
+        let body = connection.stream.received.take(length)
+        self.front?.body.didTake(length)
+        connection.times.pace?.didTake(length)
+        complete(connection, body)
+        return true
+    }
+
+    /// Whether the budget admits a part of a body. If not, the request is refused.
+    func admitsPart(_ unread: SlabBytes, _ connection: Connection) -> Bool {
+        guard let front else { return false }
+        guard connection.context.budget.admits(bodyOf: unread.count) else {
+            dropBody()
+            connection.answerAtOnce(.verify, .memoryExhausted(front.id))
+            return false
+        }
+        beginRate(connection)
         return true
     }
 
@@ -127,7 +150,7 @@ extension HTTPSession {
     }
 
     /// Appends data of a chunked body. Returns false if it refused the request.
-    private func collect(
+    func collect(
         _ count: Int, _ unread: SlabBytes, _ limit: Int, _ connection: Connection
     ) -> Bool {
         guard let front else { return false }
@@ -157,7 +180,7 @@ extension HTTPSession {
 
     /// Passes a receipt's next bytes to its verification.
     private func feed(_ receipt: ArrivingReceipt, _ data: SlabBytes, _ connection: Connection) {
-        if front?.isChunked == true {
+        if front?.isChunked == true, front?.hasSizedReceipt != true {
             receipt.willReceive(min(data.count, connection.context.turns.receiptSlice))
         }
         let before = receipt.remaining
@@ -186,7 +209,10 @@ extension HTTPSession {
         case .receipt:
             guard let receipt else { break }
             self.receipt = nil
-            if let problem = open(receipt, connection) {
+            if receipt.remaining > 0 {
+                connection.context.intake.drop(receipt, from: connection)
+                refuse(front.id, .undecodable(.malformed), connection)
+            } else if let problem = open(receipt, connection) {
                 connection.context.intake.drop(receipt, from: connection)
                 refuse(front.id, problem, connection)
             } else {
@@ -208,6 +234,8 @@ extension HTTPSession {
             complete(front.id, body, connection) { body in
                 fetch(body, app: app, front.id, connection)
             }
+        case .message(let call, _):
+            take(call, body, front.id, connection)
         }
         connection.telemetry.metrics.requestsReceived += 1
         connection.beginPace(began: connection.lastArrival)
@@ -266,7 +294,7 @@ extension HTTPSession {
 
     /// Parses a body: a short one here, as a part of the connection's share of the turn, and others
     /// on a background thread.
-    private func perform<Value: Sendable>(
+    func perform<Value: Sendable>(
         _ id: UInt64, _ body: SlabBytes, _ connection: Connection,
         _ parse: @escaping @Sendable (SlabBytes) throws(HTTPProblem) -> Value,
         then done: @escaping (Result<Value, HTTPProblem>) -> Void

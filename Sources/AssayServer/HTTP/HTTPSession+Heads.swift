@@ -26,21 +26,21 @@ extension HTTPSession {
             refuse(error, connection)
             return true
         }
-        let route = HTTPRoute(unread.span.extracting(head.path))
-        if route?.isLong == true, !connection.context.turns.canAnswerAtLength {
+        let target = HTTPTarget(unread.span.extracting(head.path))
+        if target?.isLong == true, !connection.context.turns.canAnswerAtLength {
             connection.reading.awaitsShare = true
             return false
         }
         let bytes = unread.extracting(0..<head.end)
         connection.skip(head.end)
         connection.reading.use(ServerLimits.turnShare(ofHTTPHead: head.end))
-        begin(head, bytes, route, connection)
+        begin(head, bytes, target, connection)
         return true
     }
 
     /// Starts a request: decides what happens to its body, and answers what needs none.
     private func begin(
-        _ head: HTTPHead, _ bytes: SlabBytes, _ route: HTTPRoute?, _ connection: Connection
+        _ head: HTTPHead, _ bytes: SlabBytes, _ target: HTTPTarget?, _ connection: Connection
     ) {
         var format = HTTPFormat()
         format.isHead = head.method == .head
@@ -52,7 +52,7 @@ extension HTTPSession {
         format.closes = !head.keepsAlive || endsIfRefused
         let origins = HTTPOriginPolicy(connection.context.server.settings.http, at: endpoint)
         let source = HTTPOriginPolicy.Source(head, bytes.span)
-        if let route { format.content = route.content }
+        if let content = target?.content(head, bytes.span) { format.content = content }
         if case .purchase = format.content {
             format.correlationId =
                 if let field = head[.correlationId] {
@@ -68,12 +68,12 @@ extension HTTPSession {
             isChunked: head.body == .chunked)
         do throws(HTTPProblem) {
             if let refusal = origins.problem(with: source) { throw refusal }
-            guard let route else { throw .unknownPath(HTTPRoute.allCases.map(\.path)) }
-            guard route.has(head.method) else { throw .wrongMethod(allow: route.methods) }
+            guard let target else { throw .unknownPath(HTTPTarget.paths) }
+            guard target.has(head.method) else { throw .wrongMethod(allow: target.methods) }
             if head.method == .options {
-                answerOptions(of: route, id, connection)
+                answerOptions(of: target, id, connection)
             } else {
-                let plan = try plan(head, bytes.span, route, id, connection)
+                let plan = try plan(head, bytes.span, target, id, connection)
                 front?.plan = plan
             }
         } catch {
@@ -92,6 +92,16 @@ extension HTTPSession {
                 output += HTTPAnswer.interim
                 return 0
             }
+        }
+    }
+
+    private func plan(
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ target: HTTPTarget, _ id: UInt64,
+        _ connection: Connection
+    ) throws(HTTPProblem) -> HTTPPlan {
+        switch target {
+        case .route(let route): try plan(head, bytes, route, id, connection)
+        case .method(let method): try plan(head, bytes, method, id, connection)
         }
     }
 
@@ -126,9 +136,7 @@ extension HTTPSession {
                 app: try app(head, bytes), limit: try checkLength(head, connection))
         case .fetch:
             responses[id].isFetch = true
-            let app =
-                hasKeys(\.fetchKeys, connection)
-                ? try appOfKey(head, bytes, \.fetchKeys, connection) : nil
+            let app = try appOfFetchKey(head, bytes, connection)
             guard canFetch(for: app, connection) else {
                 connection.answerAtOnce(.fetch, .fetchNotConfigured(id))
                 return .skip
@@ -170,6 +178,14 @@ extension HTTPSession {
         throw .compressed
     }
 
+    /// The app entry that the key of a Fetch chooses; nil where none is needed.
+    func appOfFetchKey(
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ connection: Connection
+    ) throws(HTTPProblem) -> String? {
+        guard hasKeys(\.fetchKeys, connection) else { return nil }
+        return try appOfKey(head, bytes, \.fetchKeys, connection)
+    }
+
     /// Whether an app entry has keys for a path.
     private func hasKeys(
         _ keys: KeyPath<AppSecrets, [String]>, _ connection: Connection
@@ -180,7 +196,7 @@ extension HTTPSession {
     }
 
     /// Whether an app entry asks the App Store: this one, if its key chose it.
-    private func canFetch(for app: String?, _ connection: Connection) -> Bool {
+    func canFetch(for app: String?, _ connection: Connection) -> Bool {
         let apps = connection.context.server.settings.apps
         if let app { return apps[app]?.fetcher != nil }
         return apps.values.contains { $0.fetcher != nil }

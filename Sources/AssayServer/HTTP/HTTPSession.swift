@@ -112,6 +112,8 @@ struct HTTPFront {
     /// Whether the connection ends after this request.
     var closes: Bool
     let isChunked: Bool
+    /// Whether the size of the receipt is known, apart from that of the body.
+    var hasSizedReceipt = false
 }
 
 /// What happens to the body of a request.
@@ -130,6 +132,8 @@ enum HTTPPlan {
     case fetch(app: String?, limit: Int)
     /// It is JSON on lines of their own, each answered by a line.
     case lines(HTTPFormat, limit: Int)
+    /// It is the message of a call, read whole unless its evidence can be verified as it arrives.
+    case message(RPCCall, limit: Int)
 
     var isSkip: Bool {
         if case .skip = self { true } else { false }
@@ -143,7 +147,7 @@ enum HTTPPlan {
     var limit: Int? {
         switch self {
         case .evidence(_, let limit), .json(_, let limit), .resolve(_, let limit),
-            .fetch(_, let limit), .lines(_, let limit):
+            .fetch(_, let limit), .lines(_, let limit), .message(_, let limit):
             limit
         case .skip, .receipt: nil
         }

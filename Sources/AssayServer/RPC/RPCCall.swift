@@ -1,0 +1,113 @@
+import AssayBytes
+import AssayHTTP
+import AssayWire
+
+/// A call whose message is arriving.
+struct RPCCall: Sendable {
+    let form: RPCForm
+    /// Milliseconds; 0 for the server's default.
+    var timeout: UInt32 = 0
+    /// The app entry that an API key chose; nil where none is needed.
+    var app: String?
+    /// Looks for evidence to verify as it arrives; nil for a message that is read whole.
+    var arrival: RPCArrival?
+
+    init(_ form: RPCForm) { self.form = form }
+
+    /// Reads what the head of a request says about a call.
+    init(_ form: RPCForm, _ head: HTTPHead, _ bytes: Span<UInt8>) throws(HTTPProblem) {
+        self.form = form
+        for field in [HTTPField.contentEncoding, .grpcEncoding] {
+            guard let value = head[field] else { continue }
+            guard bytes.extracting(value).equalsLowercase("identity") else {
+                throw .compressedMessage
+            }
+        }
+        if form.framing == .connect, let version = head[.connectVersion],
+            !bytes.extracting(version).equals("1")
+        {
+            throw HTTPProblem(
+                400, .invalidArgument, "Connect-Protocol-Version is not 1, the only version")
+        }
+        let field = form.framing.hasFrames ? HTTPField.grpcTimeout : .connectTimeout
+        guard let value = head[field] else { return }
+        let text = bytes.extracting(value)
+        let limit = form.framing.hasFrames ? RPCTimeout.grpc(text) : RPCTimeout.connect(text)
+        guard let limit else {
+            throw HTTPProblem(400, .invalidArgument, "\(field.name) is not a time limit")
+        }
+        timeout = limit
+    }
+
+    /// The head of a frame with the same call.
+    ///
+    /// - Parameter head: the fields of the message that a RequestHead has as well.
+    func requestHead(
+        _ id: UInt64, _ head: [UInt8], by codec: MessageCodec
+    ) throws(HTTPProblem) -> RequestHead {
+        var request: RequestHead
+        do throws(MessageError) { request = try codec.decodeRequest(head.span) } catch {
+            throw .undecodable(error)
+        }
+        request.id = id
+        request.timeoutMilliseconds = timeout
+        switch (form.method, request.call) {
+        case (.verify, .verify), (.resolve, .resolve), (.fetch, .fetch): break
+        // Without its field a call has no kind, and no transaction: its admission says so.
+        case (.verify, _): request.call = .verify(VerifyCall(kind: nil))
+        case (.resolve, _): request.call = .resolve(ResolveCall(items: []))
+        case (.fetch, _): request.call = .fetch(FetchCall(of: ""))
+        case (.info, _): request.call = .info
+        case (.health, _): request.call = .health
+        }
+        guard let app else { return request }
+        guard request.app.isEmpty || request.app.equalsByBytes(app) else { throw .otherKey }
+        request.app = app
+        return request
+    }
+}
+
+extension RPCMethod {
+    /// The form of a request and of its answer; nil for one that is not known.
+    func form(of head: HTTPHead, _ bytes: Span<UInt8>) -> RPCForm? {
+        if head.method == .get {
+            return switch RPCQuery.value("encoding", of: head, bytes) {
+            case "proto": RPCForm(self, .connect, .proto)
+            case "json": RPCForm(self, .connect, .json)
+            default: nil
+            }
+        }
+        return head[.contentType].flatMap { RPCForm(self, type: bytes.extracting($0)) }
+    }
+}
+
+/// The query of Connect's GET.
+enum RPCQuery {
+    /// The first parameter of a name.
+    static func value(_ name: String, of head: HTTPHead, _ bytes: Span<UInt8>) -> String? {
+        HTTPQuery(bytes.extracting(head.query ?? 0..<0))?.parameters
+            .first { $0.name.equalsByBytes(name) }?.value
+    }
+
+    /// The message of a request.
+    static func message(of head: HTTPHead, _ bytes: Span<UInt8>) throws(HTTPProblem) -> [UInt8] {
+        if let version = value("connect", of: head, bytes), version != "v1" {
+            throw HTTPProblem(400, .invalidArgument, "connect is not v1, the only version")
+        }
+        if let compression = value("compression", of: head, bytes), compression != "identity" {
+            throw .compressedMessage
+        }
+        guard let text = value("message", of: head, bytes) else {
+            throw HTTPProblem(400, .invalidArgument, "the query has no message")
+        }
+        guard value("base64", of: head, bytes) == "1" else { return Array(text.utf8) }
+        let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }
+        do throws(Base64Error) { return try Base64URL.decode(Array(digits).span) } catch {
+            throw HTTPProblem(400, .invalidArgument, "message is not base64url: \(error)")
+        }
+    }
+
+    static let missingEncoding = HTTPProblem(
+        400, .invalidArgument,
+        "the query of a GET has encoding=proto or encoding=json, and message=…")
+}

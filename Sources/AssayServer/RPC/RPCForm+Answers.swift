@@ -1,0 +1,125 @@
+import Assay
+import AssayBytes
+import AssayEntitlements
+import AssayModels
+import AssayWire
+
+/// The messages of answers, and what surrounds them in each protocol.
+extension RPCForm {
+    // MARK: Messages
+
+    func message(
+        _ verification: Verification, _ call: VerifyCall, at now: Timestamp, by codec: MessageCodec
+    ) -> [UInt8] {
+        var json: [UInt8]?
+        if call.returnsVerifyReceiptJSON {
+            json = verifyReceiptResponse(for: verification, requestDate: now)
+        } else if call.returnsPayloadJSON {
+            json = verification.evidence?.json
+        }
+        var message: [UInt8] = []
+        codec.encodeVerifyResponse(
+            verification, withPayload: call.returnsTypedPayload, json: json, into: &message)
+        return coded(message)
+    }
+
+    func message(
+        _ entitlements: Entitlements, of items: [EvidenceItem], _ call: ResolveCall,
+        by codec: MessageCodec
+    ) -> [UInt8] {
+        let (resolution, json) = Resolution.answer(entitlements, of: items, call)
+        var message: [UInt8] = []
+        codec.encodeResolveResponse(resolution, json: json, into: &message)
+        return coded(message)
+    }
+
+    func message(_ found: CustomerState, _ call: FetchCall, by codec: MessageCodec) -> [UInt8] {
+        var message: [UInt8] = []
+        codec.encodeFetchResponse(Fetched(found, call), into: &message)
+        return coded(message)
+    }
+
+    private func message(_ info: ServerInfo, by codec: MessageCodec) -> [UInt8] {
+        var message: [UInt8] = []
+        codec.encodeInfoResponse(info, into: &message)
+        return coded(message)
+    }
+
+    /// The message of a call that needs no verification; nil for other results.
+    func message(_ result: ResponseHead.CallResult, by codec: MessageCodec) -> [UInt8]? {
+        switch result {
+        case .info(let info): message(info, by: codec)
+        case .health(let serving): message(serving: serving)
+        case .none, .verification, .pong, .resolution, .fetched: nil
+        }
+    }
+
+    /// A `grpc.health.v1.HealthCheckResponse`.
+    private func message(serving: Bool) -> [UInt8] {
+        var message = MessageBuilder()
+        message.set(1, varint: serving ? 1 : 2)
+        return coded(message.bytes)
+    }
+
+    private func coded(_ message: [UInt8]) -> [UInt8] {
+        codec == .json ? RPCSchema.services.json(message, as: method.answer) : message
+    }
+
+    // MARK: Bodies
+
+    /// The body of a response with a message.
+    func body(_ message: [UInt8]) -> [UInt8] {
+        guard framing.hasFrames else { return message }
+        var body: [UInt8] = []
+        RPCFrame.append(message: message.span, to: &body)
+        RPCFrame.append(trailers: RPCStatus.ok.trailers.span, to: &body)
+        return framed(body)
+    }
+
+    /// The body of a response without a message, in a protocol with frames.
+    func body(_ status: RPCStatus) -> [UInt8] {
+        var body: [UInt8] = []
+        RPCFrame.append(trailers: status.trailers.span, to: &body)
+        return framed(body)
+    }
+
+    private func framed(_ body: [UInt8]) -> [UInt8] {
+        framing == .grpcWebText ? Base64.encode(body.span) : body
+    }
+}
+
+extension HTTPResponse {
+    /// Appends the answer to a call.
+    static func append(
+        _ message: [UInt8], _ form: RPCForm, _ format: HTTPFormat, at now: Timestamp,
+        to output: inout [UInt8]
+    ) {
+        append(
+            200, type: form.type, form.body(message), fields: exposed(format), format,
+            isText: false, at: now, to: &output)
+    }
+
+    /// Appends the refusal of a call.
+    static func append(
+        _ status: RPCStatus, _ form: RPCForm, fields: String, _ format: HTTPFormat,
+        at now: Timestamp, to output: inout [UInt8]
+    ) {
+        let fields = fields + exposed(format)
+        if form.framing.hasFrames {
+            append(
+                200, type: form.type, form.body(status), fields: fields, format, isText: false,
+                at: now, to: &output)
+        } else {
+            append(
+                status.connectHTTPStatus, type: "application/json", status.connectJSON,
+                fields: fields, format, at: now, to: &output)
+        }
+    }
+
+    /// Lets a page of an allowed origin read the status, which some clients expect in the head.
+    private static func exposed(_ format: HTTPFormat) -> String {
+        guard format.origin != nil else { return "" }
+        return "Access-Control-Expose-Headers: Grpc-Status, Grpc-Message, "
+            + "Grpc-Status-Details-Bin\r\n"
+    }
+}

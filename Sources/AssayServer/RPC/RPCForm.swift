@@ -1,0 +1,73 @@
+import AssayHTTP
+
+/// How a call is written over HTTP: its protocol, and the form of its messages.
+struct RPCForm: Equatable, Sendable {
+    let method: RPCMethod
+    let framing: RPCFraming
+    let codec: RPCCodec
+
+    init(_ method: RPCMethod, _ framing: RPCFraming, _ codec: RPCCodec) {
+        self.method = method
+        self.framing = framing
+        self.codec = codec
+    }
+
+    /// The form that a `Content-Type` names; nil for another type.
+    init?(_ method: RPCMethod, type value: Span<UInt8>) {
+        var end = 0
+        while end < value.count, value[end] != UInt8(ascii: ";") { end += 1 }
+        while end > 0, value[end - 1] == UInt8(ascii: " ") { end -= 1 }
+        let type = value.extracting(0..<end)
+        for (name, framing, codec) in Self.types where type.equalsLowercase(name) {
+            self.init(method, framing, codec)
+            return
+        }
+        return nil
+    }
+
+    /// The media types of requests.
+    private static let types: [(name: String, framing: RPCFraming, codec: RPCCodec)] = [
+        ("application/proto", .connect, .proto), ("application/json", .connect, .json),
+        ("application/grpc-web+proto", .grpcWeb, .proto),
+        ("application/grpc-web", .grpcWeb, .proto),
+        ("application/grpc-web+json", .grpcWeb, .json),
+        ("application/grpc-web-text+proto", .grpcWebText, .proto),
+        ("application/grpc-web-text", .grpcWebText, .proto),
+    ]
+
+    /// For the refusal of another type.
+    static let typeNames =
+        "application/proto, application/json, application/grpc-web+proto, "
+        + "application/grpc-web+json, application/grpc-web-text+proto"
+
+    /// The media type of answers.
+    var type: String {
+        switch (framing, codec) {
+        case (.connect, .proto): "application/proto"
+        case (.connect, .json): "application/json"
+        case (.grpcWeb, .proto): "application/grpc-web+proto"
+        case (.grpcWeb, .json): "application/grpc-web+json"
+        case (.grpcWebText, _): "application/grpc-web-text+proto"
+        }
+    }
+}
+
+/// The protocol of a call.
+enum RPCFraming: Sendable {
+    /// Connect: the message is the body, an error is JSON with a status of HTTP.
+    case connect
+    /// gRPC-Web: messages and trailers have a prefix; the status of HTTP is always 200.
+    case grpcWeb
+    /// gRPC-Web in base64, for browsers that can't read binary bodies.
+    case grpcWebText
+
+    /// Whether messages have the prefix of `RPCFrame`.
+    var hasFrames: Bool { self != .connect }
+}
+
+/// The form of a message.
+enum RPCCodec: Sendable {
+    case proto
+    /// proto3's JSON mapping.
+    case json
+}

@@ -1,0 +1,50 @@
+import AssayBytes
+import AssayWire
+
+/// The frames of gRPC-Web, which are those of gRPC: a byte of flags, a length of four bytes, and
+/// a message or trailers.
+struct RPCFrame: Equatable, Sendable {
+    /// Bytes before the content.
+    static let prefixBytes = 5
+
+    private static let compressed: UInt8 = 0x01
+    private static let trailers: UInt8 = 0x80
+
+    /// The number of bytes of the content.
+    let length: Int
+
+    /// Reads the prefix of a request's message; nil if it is incomplete.
+    init?(_ bytes: Span<UInt8>) throws(HTTPProblem) {
+        guard bytes.count > 0 else { return nil }
+        guard bytes[0] & Self.compressed == 0 else { throw .compressedMessage }
+        guard bytes[0] == 0 else {
+            throw HTTPProblem(400, .invalidArgument, "a message has flags that are not known here")
+        }
+        guard bytes.count >= Self.prefixBytes else { return nil }
+        length = (1..<Self.prefixBytes).reduce(0) { $0 << 8 | Int(bytes[$1]) }
+    }
+
+    static func append(message: Span<UInt8>, to output: inout [UInt8]) {
+        append(0, message, to: &output)
+    }
+
+    /// Appends the last frame of an answer.
+    static func append(trailers: Span<UInt8>, to output: inout [UInt8]) {
+        append(Self.trailers, trailers, to: &output)
+    }
+
+    private static func append(_ flags: UInt8, _ content: Span<UInt8>, to output: inout [UInt8]) {
+        output.reserveCapacity(output.count + prefixBytes + content.count)
+        output.append(flags)
+        let length = UInt32(content.count)
+        for shift: UInt32 in [24, 16, 8, 0] {
+            output.append(UInt8(truncatingIfNeeded: length >> shift))
+        }
+        output += content.array
+    }
+}
+
+extension HTTPProblem {
+    static let compressedMessage = HTTPProblem(
+        415, .unimplemented, "compressed messages are not accepted: send them with identity")
+}

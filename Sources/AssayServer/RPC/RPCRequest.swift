@@ -1,0 +1,167 @@
+import Assay
+import AssayBytes
+import AssayHTTP
+import AssayWire
+
+/// A request's message that has arrived whole: what it asks, and where its evidence is.
+struct RPCRequest: Sendable {
+    /// The fields that a RequestHead has as well, encoded.
+    private(set) var head: [UInt8] = []
+    private(set) var evidence = Evidence.part(0..<0)
+    /// The lengths of the items of a Resolve.
+    private(set) var lengths: [Int] = []
+    /// The service that a health check names.
+    private(set) var service = ""
+
+    enum Evidence: Equatable, Sendable {
+        /// A range of the body.
+        case part(Range<Int>)
+        /// Bytes that were decoded from the body, or joined.
+        case decoded([UInt8])
+
+        var isEmpty: Bool {
+            switch self {
+            case .part(let range): range.isEmpty
+            case .decoded(let bytes): bytes.isEmpty
+            }
+        }
+    }
+
+    /// The limits of what is read.
+    struct Limits: Sendable {
+        var headBytes: Int
+        var items: Int
+    }
+
+    /// Fields beside the evidence. The calls have three; a later contract adds a few.
+    private static let otherFields = 256
+
+    /// Reads the body of a request.
+    init(_ body: Span<UInt8>, _ form: RPCForm, _ limits: Limits) throws(HTTPProblem) {
+        if form.framing == .grpcWebText {
+            let binary = try Self.decodeText(body)
+            try self.init(frame: binary.span, form, limits)
+            isolate(from: binary.span)
+        } else if form.framing == .grpcWeb {
+            try self.init(frame: body, form, limits)
+        } else {
+            try self.init(message: body, at: 0, form, limits)
+        }
+    }
+
+    /// The one message of a unary call.
+    private init(
+        frame body: Span<UInt8>, _ form: RPCForm, _ limits: Limits
+    ) throws(HTTPProblem) {
+        guard let frame = try RPCFrame(body) else {
+            throw HTTPProblem(400, .invalidArgument, "the body has no message")
+        }
+        let start = RPCFrame.prefixBytes
+        guard frame.length == body.count - start else { throw .wrongMessageLength }
+        try self.init(message: body.extracting(start...), at: start, form, limits)
+    }
+
+    /// - Parameter offset: the index of the message in the body.
+    private init(
+        message: Span<UInt8>, at offset: Int, _ form: RPCForm, _ limits: Limits
+    ) throws(HTTPProblem) {
+        if form.codec == .json {
+            let encoded = try RPCSchema.services.encode(message, as: form.method.request)
+            try readFields(encoded.span, at: 0, form.method, limits)
+            isolate(from: encoded.span)
+        } else {
+            try readFields(message, at: offset, form.method, limits)
+        }
+    }
+
+    private static func decodeText(_ body: Span<UInt8>) throws(HTTPProblem) -> [UInt8] {
+        // Some clients encode each part with its own padding: four digits are always whole.
+        var (binary, start): ([UInt8], Int) = ([], 0)
+        do throws(Base64Error) {
+            while start < body.count {
+                var end = start
+                while end < body.count, body[end] != UInt8(ascii: "=") { end += 1 }
+                while end < body.count, body[end] == UInt8(ascii: "=") { end += 1 }
+                try Base64.decode(body.extracting(start..<end), into: &binary)
+                start = end
+            }
+        } catch {
+            throw HTTPProblem(400, .invalidArgument, "the body is not base64: \(error)")
+        }
+        return binary
+    }
+
+    /// Reads the fields of a message. Those that the call does not know are ignored.
+    private mutating func readFields(
+        _ message: Span<UInt8>, at offset: Int, _ method: RPCMethod, _ limits: Limits
+    ) throws(HTTPProblem) {
+        var reader = FieldReader()
+        var items: [Range<Int>] = []
+        var others = 0
+        do throws(MessageError) {
+            while let field = try reader.next(in: message) {
+                if case .bytes(let range) = field.value {
+                    if method.hasEvidence, field.number == MessageCodec.evidenceField {
+                        items.append(range)
+                    }
+                    if method == .health, field.number == 1 {
+                        service = message.extracting(range).httpText
+                    }
+                }
+                others += field.number == MessageCodec.evidenceField ? 0 : 1
+                guard items.count <= limits.items, others <= Self.otherFields else { break }
+                if method.headFields.contains(field.number) {
+                    head += message.extracting(field.range).array
+                }
+                guard head.count <= limits.headBytes else { break }
+            }
+        } catch {
+            throw .undecodable(error)
+        }
+        guard others <= Self.otherFields else { throw .undecodable(.tooLarge) }
+        guard head.count <= limits.headBytes else {
+            throw HTTPProblem(
+                413, .resourceExhausted,
+                "the fields beside the evidence have more than \(limits.headBytes) bytes")
+        }
+        guard items.count <= limits.items else {
+            throw HTTPProblem(
+                413, .resourceExhausted, "the request has more than \(limits.items) items")
+        }
+        if method == .verify {
+            // The last one counts, as with every field that is not repeated.
+            let range = items.last ?? 0..<0
+            evidence = .part(offset + range.lowerBound..<offset + range.upperBound)
+        } else if method == .resolve {
+            join(items, of: message)
+        }
+    }
+
+    private mutating func join(_ items: [Range<Int>], of message: Span<UInt8>) {
+        lengths = items.map(\.count)
+        var joined: [UInt8] = []
+        joined.reserveCapacity(lengths.reduce(0, +))
+        for range in items { joined += message.extracting(range).array }
+        evidence = .decoded(joined)
+    }
+
+    /// Copies the evidence out of bytes that end with this call.
+    private mutating func isolate(from bytes: Span<UInt8>) {
+        if case .part(let range) = evidence { evidence = .decoded(bytes.array(range)) }
+    }
+}
+
+extension HTTPProblem {
+    static let wrongMessageLength = HTTPProblem(
+        400, .invalidArgument,
+        "the body is not one message: the length in its prefix is not that of the body")
+
+    static func undecodable(_ error: MessageError) -> Self {
+        switch error {
+        case .tooLarge: HTTPProblem(413, .resourceExhausted, "the message is invalid: \(error)")
+        case .malformed, .invalidText, .missingField, .unknownVerdict:
+            HTTPProblem(
+                400, .invalidArgument, "the body is not a protobuf message of this call: \(error)")
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import AssayBytes
+import AssayModels
+import AssayWire
+
+@testable import AssayServer
+
+/// Requests and answers of Connect and gRPC-Web, as bytes.
+enum RPCBytes {
+    static let verify = "/assay.v1.Verifier/Verify"
+    static let evidenceField = 100
+
+    /// A VerifyRequest.
+    static func request(
+        _ evidence: [UInt8], kind: EvidenceKind? = .transaction, app: String? = nil,
+        bundleId: String? = nil, returnsJSON: Bool = false, isLast: Bool = true
+    ) -> [UInt8] {
+        var call = MessageBuilder()
+        if let kind { call.set(1, varint: UInt64(kind.rawValue)) }
+        if let bundleId {
+            var expectations = MessageBuilder()
+            expectations.set(1, text: bundleId)
+            call.set(2, bytes: expectations.bytes)
+        }
+        if returnsJSON { call.set(4, varint: 1) }
+        var message = MessageBuilder()
+        if !isLast { message.set(evidenceField, bytes: evidence) }
+        if let app { message.set(4, text: app) }
+        message.set(5, bytes: call.bytes)
+        if isLast { message.set(evidenceField, bytes: evidence) }
+        return message.bytes
+    }
+
+    /// The same in JSON.
+    static func json(_ evidence: [UInt8], kind: String, bundleId: String? = nil) -> [UInt8] {
+        let expectations = bundleId.map { #","expectations":{"bundleId":"\#($0)"}"# } ?? ""
+        let base64 = String(decoding: Base64.encode(evidence.span), as: UTF8.self)
+        let text = #"{"call":{"kind":"\#(kind)"\#(expectations)},"evidence":"\#(base64)"}"#
+        return Array(text.utf8)
+    }
+
+    /// A message in the frame of gRPC-Web.
+    static func frame(_ message: [UInt8], flags: UInt8 = 0) -> [UInt8] {
+        let count = message.count
+        return [flags] + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) } + message
+    }
+
+    /// The frames of an answer: its message, and the fields of its trailers.
+    static func frames(_ body: [UInt8]) -> (message: [UInt8]?, trailers: [String: String])? {
+        var (message, trailers): ([UInt8]?, [String: String]) = (nil, [:])
+        var rest = body[...]
+        while rest.count >= 5 {
+            let head = Array(rest.prefix(5))
+            let length = head[1...].reduce(0) { $0 << 8 | Int($1) }
+            guard rest.count >= 5 + length else { return nil }
+            let content = Array(rest.dropFirst(5).prefix(length))
+            rest = rest.dropFirst(5 + length)
+            if head[0] == 0 { message = content }
+            guard head[0] == 0x80 else { continue }
+            for line in String(decoding: content, as: UTF8.self).split(separator: "\r\n") {
+                guard let colon = line.firstIndex(of: ":") else { return nil }
+                trailers[String(line[..<colon])] = String(
+                    line[line.index(after: colon)...].drop { $0 == " " })
+            }
+        }
+        return rest.isEmpty ? (message, trailers) : nil
+    }
+
+    /// The verification of a VerifyResponse: its number is that of a ResponseHead.
+    static func verification(_ message: [UInt8]) -> Verification? {
+        guard let head = try? MessageCodec().decodeResponse(message.span),
+            case .verification(let verification) = head.result
+        else { return nil }
+        return verification
+    }
+
+    /// The first field of a number that has bytes.
+    static func bytes(_ number: Int, of message: [UInt8]) -> [UInt8]? {
+        var reader = FieldReader()
+        while let field = try? reader.next(in: message.span) {
+            if field.number == number, case .bytes(let range) = field.value {
+                return Array(message[range])
+            }
+        }
+        return nil
+    }
+}
+
+/// A client of HTTP/1.1 in a simulation.
+final class SimulatedCaller {
+    let server: SimulatedServer
+    let peer: SimulatedPeer
+    private var received: [UInt8] = []
+
+    init(_ server: SimulatedServer) {
+        self.server = server
+        peer = server.connect(to: SimulatedServer.http)
+    }
+
+    /// Sends a request, and lets the server answer it without time.
+    func ask(_ request: [UInt8]) -> HTTPClient.Response? {
+        peer.send(request)
+        server.runUntilIdle()
+        return receive()
+    }
+
+    func ask(_ request: String) -> HTTPClient.Response? { ask(Array(request.utf8)) }
+
+    /// The next response; nil if it has not arrived.
+    func receive() -> HTTPClient.Response? {
+        while case let more = peer.receive(), !more.isEmpty {
+            received += more
+            server.runUntilIdle()
+        }
+        guard let end = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
+        let head = String(decoding: received[..<end.lowerBound], as: UTF8.self).lowercased()
+        guard let status = Int(head.split(separator: " ").dropFirst().first ?? "") else {
+            return nil
+        }
+        let empty = HTTPClient.Response(status: status, head: head, body: [])
+        let length = empty.field("content-length").flatMap { Int($0) } ?? 0
+        guard received.count >= end.upperBound + length else { return nil }
+        let body = Array(received[end.upperBound..<end.upperBound + length])
+        received.removeFirst(end.upperBound + length)
+        return HTTPClient.Response(status: status, head: head, body: body)
+    }
+}
