@@ -364,6 +364,8 @@ public struct EntitlementWarning: Equatable, Sendable {
         case receiptExpired = "RECEIPT_EXPIRED"
         /// A notification names its app in a member that this version does not know.
         case unknownContainer = "UNKNOWN_CONTAINER"
+        /// A transaction of a Server API answer names no bundle, and contributes nothing.
+        case transactionWithoutBundle = "TRANSACTION_WITHOUT_BUNDLE"
         /// A subscription was replaced by a bundle whose transaction is not among the evidence.
         case bundleMissing = "BUNDLE_MISSING"
         /// The transactions of one subscription name two subscription groups.

@@ -91,6 +91,8 @@ public struct EvidenceWarning: Equatable, Sendable {
         public static let unknownContainer = Self(rawValue: "UNKNOWN_CONTAINER")
         /// The volume purchase of a receipt has ended (attribute 21): it entitles to nothing.
         public static let receiptExpired = Self(rawValue: "RECEIPT_EXPIRED")
+        /// A transaction of a list verifies but names no bundle: the answer is without it.
+        public static let transactionWithoutBundle = Self(rawValue: "TRANSACTION_WITHOUT_BUNDLE")
     }
 
     /// The kind of warning.

@@ -2,8 +2,9 @@ public import AssayModels
 
 /// Which of the App Store's two environments a client asks.
 public enum StoreEnvironmentChoice: String, Sendable, CaseIterable {
-    /// Production, and the sandbox for a transaction that production does not know, as Apple
-    /// recommends. Calls about the app as a whole ask production.
+    /// Production, and the sandbox for a transaction that production does not know (4040010), as
+    /// Apple recommends, and for an app without a release there (401). Calls about the app as a
+    /// whole ask production.
     case automatic
     /// Production alone.
     case production

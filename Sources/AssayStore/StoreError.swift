@@ -39,13 +39,15 @@ public struct StoreRefusal: Error, Hashable, Sendable {
     public var code: Int64?
     /// Apple's `errorMessage`; empty for an answer without one.
     public var message: String
-    /// The environments that refused. Two after `4040010` in both.
+    /// The environments that refused. Two after the same answer of both.
     public var environments: [StoreEnvironment]
-    /// When the App Store accepts requests again (429).
+    /// When the App Store accepts requests again (429, 503).
     public var retryAt: Timestamp?
     /// Seconds that this machine's clock is ahead of the App Store's; nil if the answer has no
     /// date.
     public var clockAhead: Int64?
+    /// What the other environment answered, where that differs.
+    public var others: [StoreRefusal] = []
 
     /// Creates a refusal.
     public init(
@@ -115,33 +117,6 @@ extension StoreTransportError: CustomStringConvertible {
         case .other(let reason): reason
         }
     }
-}
-
-extension StoreRefusal: CustomStringConvertible {
-    public var description: String {
-        let names = environments.map(\.rawValue).joined(separator: " and ")
-        var text = "the App Store" + (names.isEmpty ? "" : " (\(names))")
-        text += code.map { " refused with \($0)" } ?? " answered HTTP \(httpStatus)"
-        if !message.isEmpty { text += ": " + message }
-        if code == nil, httpStatus == 401 { text += "; " + unauthorized }
-        if code == Self.transactionNotFound, environments.count == 1 {
-            text += "; no other environment was asked"
-        }
-        return text
-    }
-
-    /// What to check after a bare 401, with which the App Store answers every fault of a token.
-    private var unauthorized: String {
-        if let clockAhead, abs(clockAhead) > Self.clockTolerance {
-            let word = clockAhead > 0 ? "ahead of" : "behind"
-            return "this machine's clock is \(abs(clockAhead)) s \(word) the App Store's: set it"
-        }
-        return "check that key, key id and issuer id belong together, and that the key is one for "
-            + "In-App Purchase"
-    }
-
-    /// Seconds of difference that no token fails for.
-    private static let clockTolerance: Int64 = 60
 }
 
 extension StoreError: CustomStringConvertible {

@@ -101,7 +101,7 @@ struct DocumentedAnswersTests {
         let query = NotificationQuery(
             from: Timestamp(milliseconds: 1), to: Timestamp(milliseconds: 2))
         let found = try await Self.answer(
-            .notifications(query),
+            try .notifications(query),
             """
             {"paginationToken":"token_1","hasMore":true,"notificationHistory":[{"sendAttempts":[
             {"attemptDate":1698148900000,"sendAttemptResult":"NO_RESPONSE"},

@@ -8,7 +8,7 @@ struct PacingTests {
     private static let now = Timestamp(milliseconds: StoreFixture.now)
 
     @Test(
-        "Retry-After is UNIX time in milliseconds; other forms are understood",
+        "Retry-After is UNIX time in milliseconds; seconds and dates are understood",
         arguments: [
             ("1768435260000", 1_768_435_260_000), (" 1768435260000 ", 1_768_435_260_000),
             // Seconds since 1970, and from now.
@@ -17,7 +17,10 @@ struct PacingTests {
             ("1000000000", 1_000_000_000_000), ("99999999999", 99_999_999_999_000),
             ("100000000000", 100_000_000_000),
             ("", nil), ("-5", nil), ("1.5", nil), ("soon", nil), ("12 34", nil),
-            ("Thu, 15 Jan 2026 00:01:00 GMT", nil), ("99999999999999999999", nil),
+            ("99999999999999999999", nil),
+            ("Thu, 15 Jan 2026 00:01:00 GMT", 1_768_435_260_000),
+            (" Thu, 15 Jan 2026 00:01:00 GMT", 1_768_435_260_000),
+            ("Thu, 15 Jan 2026 00:01:00", nil), ("Thu, 32 Jan 2026 00:01:00 GMT", nil),
         ] as [(String, Int64?)])
     func retryAfter(text: String, time: Int64?) {
         #expect(RetryAfter.time(text, now: Self.now)?.milliseconds == time)

@@ -60,7 +60,7 @@ struct StoreCallTests {
         ),
         (
             {
-                .notifications(
+                try .notifications(
                     NotificationQuery(
                         from: Timestamp(milliseconds: 1), to: Timestamp(milliseconds: 2)))
             }, "POST /inApps/v1/notifications/history"
@@ -158,7 +158,7 @@ struct StoreCallTests {
             + "&inAppOwnershipType=PURCHASED&revoked=false"
         #expect(call.target() == whole)
         #expect(call.target(page: "r/ü+") == whole + "&revision=r%2F%C3%BC%2B")
-        let notifications = StoreCall.notifications(
+        let notifications = try StoreCall.notifications(
             NotificationQuery(from: Timestamp(milliseconds: 1), to: Timestamp(milliseconds: 2)))
         #expect(
             notifications.target(page: "t")
@@ -180,6 +180,59 @@ struct StoreCallTests {
     }
 
     private static let uuid = "7e3fb204-2a9c-4b1f-9c57-0c3c5f1e2a10"
+
+    @Test(
+        "an empty value, which Apple takes for none, is refused before",
+        arguments: ["", " ", "\t "])
+    func empty(text: String) throws {
+        let span = Timestamp(milliseconds: 1)
+        let calls: [(String, () throws -> StoreCall)] = [
+            ("product id", { try Self.history { $0.productIds = ["p", text] } }),
+            ("product type", { try Self.history { $0.productTypes = [text] } }),
+            ("subscription group", { try Self.history { $0.subscriptionGroups = [text] } }),
+            ("ownership type", { try Self.history { $0.ownership = text } }),
+            (
+                "transaction identifier",
+                {
+                    var query = NotificationQuery(from: span, to: span)
+                    query.transactionId = text
+                    return try .notifications(query)
+                }
+            ),
+            (
+                "notification type",
+                {
+                    var query = NotificationQuery(from: span, to: span)
+                    query.type = text
+                    return try .notifications(query)
+                }
+            ),
+            (
+                "product id",
+                { try .massExtend(product: text, byDays: 1, reason: .other, request: "r") }
+            ),
+            (
+                "storefront",
+                {
+                    try .massExtend(
+                        product: "p", byDays: 1, reason: .other, request: "r", storefronts: [text])
+                }
+            ),
+        ]
+        for (name, make) in calls {
+            #expect(
+                throws: StoreError.invalidArgument(
+                    "the \(name) is empty: leave it out, or name one")
+            ) { try make() }
+        }
+        #expect(try Self.history { $0.productIds = ["p"] }.target().hasSuffix("?productId=p"))
+    }
+
+    private static func history(_ change: (inout HistoryQuery) -> Void) throws -> StoreCall {
+        var query = HistoryQuery()
+        change(&query)
+        return try .history(of: "1", query)
+    }
 
     @Test("values that Apple refuses are refused before")
     func values() throws {
@@ -234,13 +287,13 @@ struct StoreCallTests {
                 == #"{"appAccountToken":"\#(Self.uuid)"}"#)
         var query = NotificationQuery(
             from: Timestamp(milliseconds: 1), to: Timestamp(milliseconds: 2))
-        #expect(text(.notifications(query)) == #"{"startDate":1,"endDate":2}"#)
+        #expect(text(try .notifications(query)) == #"{"startDate":1,"endDate":2}"#)
         query.type = "DID_RENEW"
         query.subtype = "BILLING_RECOVERY"
         query.transactionId = "7"
         query.onlyFailures = true
         #expect(
-            text(.notifications(query))
+            text(try .notifications(query))
                 == #"{"startDate":1,"endDate":2,"notificationType":"DID_RENEW","#
                 + #""notificationSubtype":"BILLING_RECOVERY","transactionId":"7","#
                 + #""onlyFailures":true}"#)

@@ -210,7 +210,7 @@ struct StorePagesTests {
         let client = try Self.fixture.client(nil, FakeClock(), transport)
         let query = NotificationQuery(
             from: Timestamp(milliseconds: 1), to: Timestamp(milliseconds: 2))
-        let (found, error) = try await Self.walk(client, .notifications(query))
+        let (found, error) = try await Self.walk(client, try .notifications(query))
         #expect(error == nil && found.compactMap(\.signed).flatMap(\.notifications).count == 2)
         #expect(transport.targets[1].hasSuffix("/history?paginationToken=t%201"))
     }

@@ -50,7 +50,7 @@ private struct FuzzStore: Sendable {
             let span = Timestamp(milliseconds: 0)
             calls = [
                 try .history(of: "1"), try .statuses(of: "1"),
-                .notifications(NotificationQuery(from: span, to: span)), .testNotification(),
+                try .notifications(NotificationQuery(from: span, to: span)), .testNotification(),
             ]
             let key = try StoreKey(
                 encoded: SigningKey(generating: .p256).pkcs8(), keyId: "K", issuerId: "I")

@@ -888,7 +888,8 @@ type EvidenceWarning struct {
 	// the signed members name several app account tokens or app transaction ids. PAIR_DISAGREES: an
 	// entry pairs a transaction with the renewal information of another original. UNKNOWN_CONTAINER: a
 	// notification names its app in a member that this version does not know. RECEIPT_EXPIRED: the
-	// volume purchase of a receipt has ended, so it entitles to nothing.
+	// volume purchase of a receipt has ended, so it entitles to nothing. TRANSACTION_WITHOUT_BUNDLE: a
+	// transaction of a list names no bundle, and the answer is without it.
 	Code string
 	// One sentence.
 	Message string

@@ -9,9 +9,23 @@ struct AnswerMembers {
     private(set) var renewalInfos: [VerifiedPayload<JWSRenewalInfoDecodedPayload>] = []
     private(set) var appTransaction: VerifiedPayload<AppTransaction>?
     private(set) var notifications: [VerifiedNotification] = []
+    /// The transactions of a list that name no bundle. They are not part of the answer: nobody can
+    /// say whose they are, and Apple sent one in a page of others.
+    let withoutBundle: [String]
 
-    /// - Parameter all: the members of the body in its order; each is VALID.
-    init(_ all: [(path: String, verification: Verification)], of body: ServerAnswerBody) {
+    /// - Parameters:
+    ///   - all: the members of the body in its order; each is VALID.
+    ///   - expectsBundle: whether policy or caller name the bundle.
+    init(
+        _ all: [(path: String, verification: Verification)], of body: ServerAnswerBody,
+        expectsBundle: Bool
+    ) {
+        let hasMissing = body.isTransactionList && all.contains { !$0.verification.namesBundle }
+        let isMixed = hasMissing && all.contains { $0.verification.namesBundle }
+        let leavesOut = hasMissing && (expectsBundle || isMixed)
+        withoutBundle =
+            leavesOut ? all.filter { !$0.verification.namesBundle }.map(\.path) : []
+        let all = leavesOut ? all.filter { $0.verification.namesBundle } : all
         self.all = all
         self.body = body
         for (_, verification) in all {
@@ -131,6 +145,14 @@ struct AnswerMembers {
         guard all.count > 1 else { throw reason }
         throw Refusal(
             reason.verdict, "no signed member meets the expectations; " + reason.detail)
+    }
+}
+
+extension Verification {
+    /// Whether a transaction names its bundle.
+    fileprivate var namesBundle: Bool {
+        guard case .transaction(let payload) = evidence else { return true }
+        return payload.withPayload { $0.bundleId != nil }
     }
 }
 

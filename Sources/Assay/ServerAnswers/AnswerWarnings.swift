@@ -25,6 +25,12 @@ extension AnswerMembers {
         } else if appTransactionIds.count > 1 {
             add(.customersMixed, "the signed members name several app transaction ids")
         }
+        for path in withoutBundle {
+            add(
+                .transactionWithoutBundle,
+                "the transaction verifies but names no bundle: the answer is used without it",
+                path)
+        }
         for pair in body.subscriptions + [body.single].compactMap(\.self) {
             guard let found = disagreement(of: pair) else { continue }
             add(.pairDisagrees, found, pair.path)

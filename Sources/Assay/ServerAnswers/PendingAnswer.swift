@@ -40,7 +40,8 @@ struct PendingAnswer: Sendable {
                 requests[member.kind] = VerificationRequest(
                     verifier, kind: member.kind, policy: request.policy,
                     expectations: request.expectations.ofEveryMember, now: request.now,
-                    unknownChains: request.unknownChains, log: log)
+                    unknownChains: request.unknownChains, log: log,
+                    admitsMissingBundle: body.isTransactionList)
             }
             let outcome: ChainOutcome<UnverifiedJWS>?
             do throws(Refusal) {
@@ -102,7 +103,8 @@ struct PendingAnswer: Sendable {
     /// The verification of the answer, once all its signatures hold.
     func verified(_ request: VerificationRequest) throws(Refusal) -> Verification {
         let found = AnswerMembers(
-            members.map { ($0.path, $0.prepared.verification) }, of: body)
+            members.map { ($0.path, $0.prepared.verification) }, of: body,
+            expectsBundle: request.policy.bundleId != nil || request.expectations.bundleId != nil)
         request.log?.begin(.members, found: "\(members.count) members")
         try found.checkEnvironment()
         if request.policy.bundleId == nil, request.expectations.bundleId == nil {

@@ -29,6 +29,8 @@ struct ServerAnswerBody: Sendable {
     private(set) var subscriptions: [Subscription] = []
     /// The signed members of an answer about one purchase.
     private(set) var single: Subscription?
+    /// Whether this is a list of transactions, which no index refers to.
+    private(set) var isTransactionList = false
 
     /// Parses a body. Throws MALFORMED for text that is not an answer, and WRONG_KIND for a POST
     /// body of another kind.
@@ -47,7 +49,9 @@ struct ServerAnswerBody: Sendable {
             throw Refusal(.malformed, "the answer has the members of several shapes: \(names)")
         }
         switch shapes.first {
-        case .transactions: try readTransactions(root)
+        case .transactions:
+            isTransactionList = true
+            try readTransactions(root)
         case .statuses: try readStatuses(root)
         case .single: try readSingle(root)
         case .notifications: try readNotifications(root)

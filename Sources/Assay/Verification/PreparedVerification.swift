@@ -11,12 +11,16 @@ final class VerificationRequest: Sendable {
     let unknownChains: UnknownChainPolicy
     /// Records the checks, for an explanation.
     let log: CheckLog?
+    /// Whether evidence that names no bundle passes the checks of the bundle. The caller leaves it
+    /// out.
+    let admitsMissingBundle: Bool
 
     init(
         _ verifier: Verifier, kind: EvidenceKind, policy: Policy,
         expectations: consuming Expectations, now: Timestamp, unknownChains: UnknownChainPolicy,
-        log: CheckLog? = nil
+        log: CheckLog? = nil, admitsMissingBundle: Bool = false
     ) {
+        self.admitsMissingBundle = admitsMissingBundle
         self.verifier = ObjectIdentifier(verifier)
         self.kind = kind
         self.policy = policy
@@ -128,7 +132,8 @@ package struct PreparedVerification: Sendable {
     private func afterSignature(
         _ jws: VerifiedJWS, chains: KnownChains
     ) throws(Refusal) -> State {
-        let (evidence, claims) = try jws.decode(as: request.kind, log: request.log)
+        var (evidence, claims) = try jws.decode(as: request.kind, log: request.log)
+        if request.admitsMissingBundle, claims.bundleId == nil { claims.carriesBundleId = false }
         do throws(Refusal) {
             try claims.check(
                 request.policy, request.expectations, chain: jws.chain, log: request.log)

@@ -79,21 +79,10 @@ struct ApiExtend: AsyncParsableCommand {
     var id: String
 
     func run() async throws {
-        let request = requestId ?? Self.randomUUID()
+        let request = requestId ?? UUIDText.random()
         try await ApiReading(options: options, isOneCustomer: false).run { () throws(StoreError) in
             try .extend(id, byDays: days, reason: reason.reason, request: request)
         }
-    }
-
-    /// A version 4 UUID (RFC 9562).
-    static func randomUUID() -> String {
-        var octets = (0..<16).map { _ in UInt8.random(in: 0...255) }
-        octets[6] = octets[6] & 0x0F | 0x40
-        octets[8] = octets[8] & 0x3F | 0x80
-        let groups = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map {
-            hexadecimal(octets[$0].span)
-        }
-        return groups.joined(separator: "-")
     }
 }
 

@@ -280,6 +280,6 @@ struct ApiNotifications: AsyncParsableCommand {
         let asked = query
         let reading = ApiReading(
             options: options, walk: list.walk, isOneCustomer: transaction != nil)
-        try await reading.run { () throws(StoreError) in .notifications(asked) }
+        try await reading.run { () throws(StoreError) in try .notifications(asked) }
     }
 }

@@ -16,7 +16,8 @@ package enum ErrorBody {
             refusal.code = members["errorCode"]?.int64
             refusal.message = shortened(members["errorMessage"]?.string ?? "")
         }
-        if answer.status == 429 {
+        // RFC 9110 has the field with 503, too.
+        if answer.status == 429 || answer.status == 503 {
             refusal.retryAt = answer.retryAfter.flatMap { RetryAfter.time($0, now: now) }
         }
         if let date = answer.date.flatMap(HTTPDate.seconds) {

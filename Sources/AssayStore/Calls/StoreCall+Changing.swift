@@ -38,7 +38,7 @@ extension StoreCall {
     public static func setAccountToken(
         _ token: String, of originalId: String
     ) throws(StoreError) -> StoreCall {
-        guard isUUID(token) else {
+        guard UUIDText.isValid(token) else {
             throw .invalidArgument(
                 "the account token is not a UUID, such as 7e3fb204-2a9c-4b1f-9c57-0c3c5f1e2a10")
         }
@@ -76,6 +76,8 @@ extension StoreCall {
         product: String, byDays days: Int, reason: ExtensionReason, request: String,
         storefronts: [String] = []
     ) throws(StoreError) -> StoreCall {
+        try checkFilled(product, "product id")
+        for storefront in storefronts { try checkFilled(storefront, "storefront") }
         var call = StoreCall("mass-extend", "POST", "/inApps/v1/subscriptions/extend/mass")
         call.body = try extensionBody(days, reason, request) { object in
             object.member("productId", product)
@@ -127,14 +129,6 @@ extension StoreCall {
             throw .invalidArgument("the body of the request is not a JSON object: \(error)")
         }
         return json
-    }
-
-    private static func isUUID(_ text: String) -> Bool {
-        let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        return groups.map(\.count) == [8, 4, 4, 4, 12]
-            && groups.joined().allSatisfy { byte in
-                Character(Unicode.Scalar(byte)).isHexDigit
-            }
     }
 }
 

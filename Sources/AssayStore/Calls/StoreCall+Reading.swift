@@ -22,6 +22,7 @@ extension StoreCall {
         of id: String, _ query: HistoryQuery = HistoryQuery()
     ) throws(StoreError) -> StoreCall {
         let id = try segment(id, "transaction identifier")
+        try query.check()
         var call = StoreCall("history", "GET", "/inApps/v2/history/" + id)
         call.query = query.parameters
         call.answer = .pages(parameter: "revision")
@@ -53,6 +54,9 @@ extension StoreCall {
         call.answer = .signed
         call.callClass = .lookup
         call.findsEnvironment = false
+        call.noSandbox =
+            "the sandbox has no orders: it sends no receipts with order numbers. Ask production, "
+            + "or look the transaction up by its id"
         return call
     }
 
@@ -67,7 +71,10 @@ extension StoreCall {
 
     /// The notifications that the App Store sent, or tried to (POST
     /// /inApps/v1/notifications/history), in pages of 20. Of 180 days, in the sandbox of 30.
-    public static func notifications(_ query: NotificationQuery) -> StoreCall {
+    public static func notifications(
+        _ query: NotificationQuery
+    ) throws(StoreError) -> StoreCall {
+        try query.check()
         var call = StoreCall("notifications", "POST", "/inApps/v1/notifications/history")
         call.body = query.json
         call.answer = .pages(parameter: "paginationToken")
@@ -122,6 +129,13 @@ public struct HistoryQuery: Sendable, Equatable {
     /// Creates a query for everything.
     public init() {}
 
+    func check() throws(StoreError) {
+        for id in productIds { try StoreCall.checkFilled(id, "product id") }
+        for type in productTypes { try StoreCall.checkFilled(type, "product type") }
+        for group in subscriptionGroups { try StoreCall.checkFilled(group, "subscription group") }
+        try StoreCall.checkFilled(ownership, "ownership type")
+    }
+
     var parameters: [StoreCall.Parameter] {
         var all: [StoreCall.Parameter] = []
         func add(_ name: String, _ value: String?) {
@@ -158,6 +172,12 @@ public struct NotificationQuery: Sendable, Equatable {
     public init(from startDate: Timestamp, to endDate: Timestamp) {
         self.startDate = startDate
         self.endDate = endDate
+    }
+
+    func check() throws(StoreError) {
+        try StoreCall.checkFilled(type, "notification type")
+        try StoreCall.checkFilled(subtype, "notification subtype")
+        try StoreCall.checkFilled(transactionId, "transaction identifier")
     }
 
     var json: [UInt8] {

@@ -28,8 +28,10 @@ public struct StoreCall: Sendable, Equatable {
     var contentType = "application/json"
     var callClass = StoreCallClass.read
     var answer = Answer.unsigned
-    /// Whether the sandbox is asked after production did not know the transaction.
+    /// Whether the sandbox is asked after production did not know the transaction or the app.
     var findsEnvironment = true
+    /// Why the sandbox has nothing to answer; nil where it has.
+    var noSandbox: String?
     /// Whether a second request has no effect of its own.
     var isRepeatable = true
 
@@ -48,6 +50,18 @@ public struct StoreCall: Sendable, Equatable {
         guard !parameters.isEmpty else { return path }
         let pairs = parameters.map { URLText.encode($0.name) + "=" + URLText.encode($0.value) }
         return path + "?" + pairs.joined(separator: "&")
+    }
+
+    /// Refuses environments that have nothing to answer.
+    func check(_ environments: [StoreEnvironment]) throws(StoreError) {
+        if let noSandbox, environments == [.sandbox] { throw .invalidArgument(noSandbox) }
+    }
+
+    /// Checks a value of a query or body. Apple takes an empty one for none, and answers something
+    /// else than what was asked for.
+    static func checkFilled(_ text: String?, _ name: String) throws(StoreError) {
+        guard let text, text.utf8.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) else { return }
+        throw .invalidArgument("the \(name) is empty: leave it out, or name one")
     }
 
     /// A segment of a path. Throws `invalidArgument` for text that is no identifier: it could lead

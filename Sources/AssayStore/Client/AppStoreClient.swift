@@ -104,7 +104,7 @@ public final class AppStoreClient: Sendable {
 
     // MARK: Environments
 
-    /// Asks one environment after the other, until one knows the transaction.
+    /// Asks one environment after the other, until one knows the app and the transaction.
     func answer(
         to call: StoreCall, page: String?, in environments: [StoreEnvironment],
         _ deadline: StoreDeadline
@@ -112,16 +112,20 @@ public final class AppStoreClient: Sendable {
         let place = running.wrappingAdd(1, ordering: .relaxed).newValue
         defer { running.wrappingSubtract(1, ordering: .relaxed) }
         guard place <= StoreLimits.waitingRequests else { throw .tooManyWaiting }
-        var unknown: StoreRefusal?
-        for environment in environments {
+        try call.check(environments)
+        var before: StoreRefusal?
+        for (index, environment) in environments.enumerated() {
             do throws(StoreError) {
                 return try await answer(to: call, page: page, environment, deadline)
-            } catch .refused(var refusal) where refusal.code == StoreRefusal.transactionNotFound {
-                refusal.environments = (unknown?.environments ?? []) + [environment]
-                unknown = refusal
+            } catch .refused(let refusal) {
+                let all = before?.followed(by: refusal) ?? refusal
+                guard refusal.namesOtherEnvironment, index < environments.count - 1 else {
+                    throw .refused(all)
+                }
+                before = all
             }
         }
-        throw .refused(unknown!)
+        preconditionFailure("a call has at least one environment")
     }
 
     // MARK: Attempts
@@ -142,7 +146,7 @@ public final class AppStoreClient: Sendable {
                 failure = error
             }
             if case .refused(let refusal) = failure, refusal.httpStatus == 401, !hasFreshToken,
-                token.issuedAt < clock.wall() / 1000
+                token.madeAt < clock.wall() / 1000
             {
                 // The clock may have been set right since the token was made.
                 hasFreshToken = true
@@ -245,6 +249,15 @@ public final class AppStoreClient: Sendable {
         } catch {
             throw .cancelled
         }
+    }
+}
+
+extension StoreRefusal {
+    /// Whether the other environment can answer: it knows the transaction, or, after a 401, the
+    /// app. Production answers 401 for an app that has no release there, which is how TestFlight
+    /// and App Review meet it first.
+    fileprivate var namesOtherEnvironment: Bool {
+        code == Self.transactionNotFound || isUnauthorized
     }
 }
 

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayIO
 import AssayKeys
 
@@ -32,18 +33,20 @@ public struct StoreKey: Sendable {
         }
     }
 
-    /// Reads a P-256 key from unencrypted PKCS#8, PEM or DER.
+    /// Reads a P-256 key from unencrypted PKCS#8, PEM or DER. A PEM that lost its line breaks, or
+    /// that is quoted or encoded once more in Base64, is understood as well.
     ///
     /// - Throws: `unusableKey`.
     public init(encoded: [UInt8], keyId: String, issuerId: String) throws(StoreError) {
         try Self.check(keyId, "key id")
         try Self.check(issuerId, "issuer id")
+        var der = try KeyText.der(encoded)
+        defer { PrivateFile.clear(&der) }
         do throws(SigningKeyError) {
-            key = try SigningKey(encoded: encoded)
+            key = try SigningKey(encoded: der)
         } catch {
             throw .unusableKey(
-                "it has no private key: name the .p8 file of App Store Connect, with its line "
-                    + "BEGIN PRIVATE KEY")
+                "it has no private key that OpenSSL can read: download the .p8 file again")
         }
         guard key.isP256 else {
             throw .unusableKey(
@@ -78,13 +81,33 @@ public struct StoreKey: Sendable {
         }
     }
 
-    /// Signs the first two segments of a JWS.
-    func sign(_ text: [UInt8]) throws(StoreError) -> [UInt8] {
+    /// A compact JWS of a header and claims, signed by ES256.
+    func token(header: [UInt8], claims: [UInt8]) throws(StoreError) -> String {
+        var text = Base64URL.encode(header.span)
+        text.append(UInt8(ascii: "."))
+        text += Base64URL.encode(claims.span)
+        let signature: [UInt8]
         do throws(SigningKeyError) {
-            return try key.signRaw(text, digest: .sha256)
+            signature = try key.signRaw(text, digest: .sha256)
         } catch {
-            throw .unusableKey("OpenSSL could not sign with the key \(keyId)")
+            throw signingFailed
         }
+        text.append(UInt8(ascii: "."))
+        text += Base64URL.encode(signature.span)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// An ECDSA signature over SHA-256, in DER.
+    func signDER(_ text: [UInt8]) throws(StoreError) -> [UInt8] {
+        do throws(SigningKeyError) {
+            return try key.sign(text, digest: .sha256)
+        } catch {
+            throw signingFailed
+        }
+    }
+
+    private var signingFailed: StoreError {
+        .unusableKey("OpenSSL could not sign with the key \(keyId)")
     }
 }
 

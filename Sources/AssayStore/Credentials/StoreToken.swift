@@ -10,8 +10,19 @@ struct StoreClaims: Equatable, Sendable {
 
     /// Apple accepts 60 minutes. A third of it limits what a stolen token is good for.
     static let lifetime: Int64 = 20 * 60
+    /// Seconds before its signature at which a token says that it was issued. Apple refuses one of
+    /// the future, and a machine's clock is often some seconds fast.
+    static let backdating: Int64 = 60
     static let audience = "appstoreconnect-v1"
 
+    /// The claims of a token that is signed at a time in seconds since 1970.
+    init(issuerId: String, bundleId: String, signedAt now: Int64) {
+        self.issuerId = issuerId
+        self.bundleId = bundleId
+        issuedAt = now - Self.backdating
+    }
+
+    var signedAt: Int64 { issuedAt + Self.backdating }
     var expiresAt: Int64 { issuedAt + Self.lifetime }
 
     var json: [UInt8] {
@@ -40,18 +51,14 @@ struct StoreClaims: Equatable, Sendable {
 /// A token in the form of an Authorization header. A secret for as long as it is valid.
 struct StoreToken: Sendable {
     let text: String
-    let issuedAt: Int64
+    /// When it was signed by this machine's clock. It says that it was issued before.
+    let madeAt: Int64
     let expiresAt: Int64
 
     init(_ claims: StoreClaims, signedWith key: StoreKey) throws(StoreError) {
-        var text = Base64URL.encode(StoreClaims.header(keyId: key.keyId).span)
-        text.append(UInt8(ascii: "."))
-        text += Base64URL.encode(claims.json.span)
-        let signature = try key.sign(text)
-        text.append(UInt8(ascii: "."))
-        text += Base64URL.encode(signature.span)
-        self.text = String(decoding: text, as: UTF8.self)
-        issuedAt = claims.issuedAt
+        text = try key.token(
+            header: StoreClaims.header(keyId: key.keyId), claims: claims.json)
+        madeAt = claims.signedAt
         expiresAt = claims.expiresAt
     }
 
@@ -60,7 +67,7 @@ struct StoreToken: Sendable {
 
     /// Whether the token serves at a time in seconds since 1970. A clock that was set back would
     /// make it one of the future.
-    func serves(at now: Int64) -> Bool { issuedAt <= now && now < expiresAt - Self.renewal }
+    func serves(at now: Int64) -> Bool { madeAt <= now && now < expiresAt - Self.renewal }
 }
 
 extension StoreToken: CustomStringConvertible, CustomReflectable {
@@ -83,7 +90,7 @@ final class StoreTokenSource: Sendable {
     func token(at now: Int64) throws(StoreError) -> StoreToken {
         try current.withLock { token throws(StoreError) in
             if let token, token.serves(at: now) { return token }
-            let claims = StoreClaims(issuerId: key.issuerId, bundleId: bundleId, issuedAt: now)
+            let claims = StoreClaims(issuerId: key.issuerId, bundleId: bundleId, signedAt: now)
             let fresh = try StoreToken(claims, signedWith: key)
             token = fresh
             return fresh
@@ -93,7 +100,7 @@ final class StoreTokenSource: Sendable {
     /// Forgets a token that the App Store refused: the clock may have been wrong when it was made.
     func discard(_ token: StoreToken) {
         current.withLock { current in
-            if current?.issuedAt == token.issuedAt { current = nil }
+            if current?.madeAt == token.madeAt { current = nil }
         }
     }
 }

@@ -960,7 +960,9 @@ class EvidenceWarning(Message):
     CUSTOMERS_MIXED: the signed members name several app account tokens or app transaction ids.
     PAIR_DISAGREES: an entry pairs a transaction with the renewal information of another original.
     UNKNOWN_CONTAINER: a notification names its app in a member that this version does not know.
-    RECEIPT_EXPIRED: the volume purchase of a receipt has ended, so it entitles to nothing."""
+    RECEIPT_EXPIRED: the volume purchase of a receipt has ended, so it entitles to nothing.
+    TRANSACTION_WITHOUT_BUNDLE: a transaction of a list names no bundle, and the answer is without
+    it."""
     message: Optional[str] = None
     """One sentence."""
     member: Optional[str] = None

@@ -10,7 +10,8 @@ package assay.client.model;
  *     PAIR_DISAGREES: an entry pairs a transaction with the renewal information of another
  *     original. UNKNOWN_CONTAINER: a notification names its app in a member that this version does
  *     not know. RECEIPT_EXPIRED: the volume purchase of a receipt has ended, so it entitles to
- *     nothing.
+ *     nothing. TRANSACTION_WITHOUT_BUNDLE: a transaction of a list names no bundle, and the answer
+ *     is without it.
  * @param message One sentence.
  * @param member The member that it is about, such as data[0].lastTransactions[1].status.
  */
@@ -60,7 +61,8 @@ public record EvidenceWarning(String code, String message, String member) {
          * ids. PAIR_DISAGREES: an entry pairs a transaction with the renewal information of another
          * original. UNKNOWN_CONTAINER: a notification names its app in a member that this version
          * does not know. RECEIPT_EXPIRED: the volume purchase of a receipt has ended, so it
-         * entitles to nothing.
+         * entitles to nothing. TRANSACTION_WITHOUT_BUNDLE: a transaction of a list names no bundle,
+         * and the answer is without it.
          */
         public Builder code(String code) {
             this.code = code;
