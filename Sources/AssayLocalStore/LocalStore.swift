@@ -57,6 +57,8 @@ package struct LocalStore: Sendable {
     var limits = RateLimits()
     var messaging: [StoreSide: RetentionMessaging] = [:]
     var massExtensions: [MassExtension] = []
+    /// The nonces of accepted signatures, oldest first.
+    var nonces: [String] = []
     var requests = RequestLog()
     /// The steps that happened since time was last moved, for the answer to POST /advance.
     var stepsTaken: [TakenStep] = []

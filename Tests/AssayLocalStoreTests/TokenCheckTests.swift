@@ -41,7 +41,7 @@ struct TokenCheckTests {
         let cases: [([UInt8]?, TokenRefusal?)] = [
             (try Self.token(key), nil),
             (try Self.token(key, claims: Self.claims(iat: nil)), nil),
-            (try Self.token(key, claims: Self.claims(iat: now + 60)), nil),
+            (try Self.token(key, claims: Self.claims(iat: now + 1)), .notYet),
             (try Self.token(key, claims: Self.claims(iat: now, exp: now + 3600)), nil),
             (try Self.token(key, claims: Self.claims(iat: now - 100, exp: now - 59)), nil),
             (nil, .missing), (Array("Bearer".utf8), .missing),

@@ -33,7 +33,7 @@ extension LocalStore {
 
     private static let paths =
         "/inApps/… and /sandbox/inApps/… as Apple's; /, /advance, /customers, /faults, "
-        + "/notifications, /requests"
+        + "/notifications, /requests, /signatures, /retention-requests"
 
     private mutating func control(_ request: StoreRequest) throws(StoreProblem) -> StoreReply {
         switch (request.method, request.path) {
@@ -43,6 +43,8 @@ extension LocalStore {
         case (.post, "/advance"): return try advance(request)
         case (.post, "/customers"): return try addCustomer(request)
         case (.get, "/customers"): return .answer(customersAnswer)
+        case (.post, "/signatures"): return .answer(try checkSignature(request))
+        case (.post, "/retention-requests"): return .answer(try retentionRequest(request))
         case (.get, "/notifications"): return .answer(notificationsAnswer)
         case (.get, "/requests"): return .answer(requestsAnswer)
         case (.get, "/faults"): return .answer(faultsAnswer)
@@ -54,7 +56,7 @@ extension LocalStore {
             faults.removeAll()
             return .answer(faultsAnswer)
         case (_, "/advance"), (_, "/customers"), (_, "/faults"), (_, "/notifications"),
-            (_, "/requests"), (_, "/"):
+            (_, "/requests"), (_, "/signatures"), (_, "/retention-requests"), (_, "/"):
             return .answer(
                 .problem(405, "\(request.path) has no method \(request.method.rawValue)"))
         default: return .answer(.problem(404, "no such path; the paths: \(Self.paths)"))
@@ -62,7 +64,7 @@ extension LocalStore {
     }
 
     /// The members of a JSON body, or of a form.
-    private static func body(
+    static func body(
         _ request: StoreRequest
     ) throws(StoreProblem) -> (object: JSONObject, isForm: Bool) {
         // curl and urllib call any body a form; a form does not begin with a brace.

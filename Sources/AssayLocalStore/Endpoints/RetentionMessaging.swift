@@ -19,6 +19,13 @@ struct RetentionMessaging: Sendable {
     var hasPassed: Bool { !tests.isEmpty }
 
     private static let day: Int64 = 86_400_000
+
+    /// Whether there is a message that an answer can name.
+    func isApproved(message id: String, in side: StoreSide, at now: Timestamp) -> Bool {
+        guard let message = messages[id.lowercased()] else { return false }
+        return side == .sandbox || message.added.advanced(by: Self.day) <= now
+    }
+
     private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
     mutating func answer(

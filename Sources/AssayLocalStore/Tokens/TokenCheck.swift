@@ -55,7 +55,8 @@ package struct TokenCheck: Sendable {
 
     /// The longest validity that Apple accepts, in seconds.
     private static let longest: Int64 = 3600
-    /// Seconds by which clocks may differ.
+    /// Seconds by which clocks may differ at the end of a token. At its beginning Apple allows
+    /// none.
     private static let skew: Int64 = 60
 
     /// - Parameters:
@@ -95,6 +96,49 @@ package struct TokenCheck: Sendable {
         return bundle
     }
 
+    // MARK: Signatures of offers
+
+    func admits(issuer name: String) -> Bool { issuer == nil || name == issuer }
+
+    /// Checks the header and the signature of a JWS for StoreKit. Returns its claims.
+    func claims(ofSignature text: String) throws(SignatureRefusal) -> JSONObject {
+        let token = Array(text.utf8)[...]
+        let segments = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard token.count <= StoreLimits.bodyBytes, segments.count == 3 else { throw .malformed }
+        do throws(TokenRefusal) {
+            let header = try Self.object(segments[0])
+            let claims = try Self.object(segments[1])
+            guard header["typ"]?.string == "JWT" else { throw TokenRefusal.algorithm }
+            try checkSignature(token, segments.map(Array.init), header)
+            return claims
+        } catch {
+            switch error {
+            case .algorithm: throw .algorithm
+            case .noKeyId: throw .noKeyId
+            case .unknownKey: throw .unknownKey
+            case .signature: throw .signature
+            default: throw .malformed
+            }
+        }
+    }
+
+    /// Checks a signature in DER.
+    func checkSignature(
+        _ signature: [UInt8], over text: [UInt8], by id: String
+    ) throws(SignatureRefusal) {
+        guard !acceptsAnyKey else {
+            // SEQUENCE { r, s } of a curve of 256 bits.
+            guard signature.first == 0x30, (8...72).contains(signature.count) else {
+                throw .signature
+            }
+            return
+        }
+        guard let key = keys[id] else { throw .unknownKey }
+        guard key.verifiesECDSA(signature.span, over: text.span, digest: .sha256) else {
+            throw .signature
+        }
+    }
+
     private static func object(_ segment: ArraySlice<UInt8>) throws(TokenRefusal) -> JSONObject {
         let segment = Array(segment)
         guard let text = try? Base64URL.decode(segment.span),
@@ -123,7 +167,7 @@ package struct TokenCheck: Sendable {
         guard let end = claims["exp"]?.int64, end > now - skew else { throw .expired }
         var start = now + skew
         if let issued = claims["iat"] {
-            guard let time = issued.int64, time <= now + skew else { throw .notYet }
+            guard let time = issued.int64, time <= now else { throw .notYet }
             start = time
         }
         let validity = end.subtractingReportingOverflow(start)

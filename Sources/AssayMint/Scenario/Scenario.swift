@@ -23,6 +23,9 @@ public struct Scenario: Sendable {
         return names.isEmpty ? ["Production"] : names.union(["Production"]).sorted()
     }
 
+    /// Whether transactions of the scenario can name a product.
+    package func hasProduct(_ id: String) -> Bool { products[id] != nil }
+
     init(
         name: String, summary: String, policy: ScenarioPolicy, steps: [ScenarioStep],
         products: [String: ScenarioProduct]
