@@ -50,8 +50,8 @@ struct AssayTool: AsyncParsableCommand {
         subcommands: [
             VerifyCommand.self, ExplainCommand.self, InspectCommand.self,
             EntitlementsCommand.self, FetchCommand.self, ServeCommand.self, MintCommand.self,
-            StoreCommand.self, ApiCommand.self, LoadCommand.self, HealthCommand.self,
-            VersionCommand.self,
+            StoreCommand.self, ApiCommand.self, SignCommand.self, LoadCommand.self,
+            HealthCommand.self, VersionCommand.self,
         ])
 
     /// ArgumentParser puts this before its error messages; all other messages have it too.

@@ -7,6 +7,8 @@ package enum StoreLimits {
     package static let headerBytes = 32 * 1024
     /// Bytes of a key file. Apple's have 257.
     package static let keyBytes = 4096
+    /// Bytes of a request to sign in JSON. One of Advanced Commerce with 100 items has 20 KB.
+    package static let signedBytes = 64 * 1024
     /// Bytes of an identifier in a path. Apple's have 9 to 60.
     package static let identifierBytes = 256
     /// Bytes of a revision or pagination token. Apple's have less than 100.

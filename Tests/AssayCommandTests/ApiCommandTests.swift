@@ -290,10 +290,10 @@ struct ApiCommandTests {
 
     @Test("the key's id in the name of its file")
     func keyId() {
-        #expect(ApiOptions.keyId(inName: "/a/SubscriptionKey_2X9R4HXF34.p8") == "2X9R4HXF34")
-        #expect(ApiOptions.keyId(inName: "AuthKey_2X9R4HXF34.p8") == "2X9R4HXF34")
-        #expect(ApiOptions.keyId(inName: "SubscriptionKey_2X9R4HXF34 (1).p8") == "2X9R4HXF34")
-        #expect(ApiOptions.keyId(inName: "SubscriptionKey_2X9.p8") == nil)
-        #expect(ApiOptions.keyId(inName: "key.p8") == nil)
+        #expect(StoreKeyNames.keyId(inName: "/a/SubscriptionKey_2X9R4HXF34.p8") == "2X9R4HXF34")
+        #expect(StoreKeyNames.keyId(inName: "AuthKey_2X9R4HXF34.p8") == "2X9R4HXF34")
+        #expect(StoreKeyNames.keyId(inName: "SubscriptionKey_2X9R4HXF34 (1).p8") == "2X9R4HXF34")
+        #expect(StoreKeyNames.keyId(inName: "SubscriptionKey_2X9.p8") == nil)
+        #expect(StoreKeyNames.keyId(inName: "key.p8") == nil)
     }
 }

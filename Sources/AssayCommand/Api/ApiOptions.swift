@@ -52,8 +52,8 @@ struct ApiOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "auto: production, and the sandbox for a transaction that production does not know; "
-                + "Production; Sandbox. (default: auto)", valueName: "name"),
+            "auto: production, and the sandbox for a transaction or app that production does not "
+                + "know; Production; Sandbox. (default: auto)", valueName: "name"),
         completion: .choices(ApiEnvironmentChoice.self),
         transform: choiceArgument)
     var environment: ApiEnvironmentChoice = .auto
@@ -126,27 +126,14 @@ struct ApiOptions: ParsableArguments {
     }
 
     private func storeKey() throws -> StoreKey {
-        let variables = ProcessEnvironment.variables
-        func value(_ option: String?, _ name: String, _ variable: String) throws -> String {
-            if let value = option ?? variables[variable], !value.isEmpty { return value }
-            throw Failure("name the \(name): --\(name), or the variable \(variable)")
-        }
-        if isLocal, key == nil, variables["ASSAY_STORE_KEY_FILE"] ?? "" == "" {
+        if isLocal, key == nil, ProcessEnvironment.variables["ASSAY_STORE_KEY_FILE"] ?? "" == "" {
             do throws(StoreError) {
                 return try StoreKey.forLocalServer()
             } catch {
                 throw Failure(error.description)
             }
         }
-        let file = try value(key, "key", "ASSAY_STORE_KEY_FILE")
-        let named = keyId ?? variables["ASSAY_STORE_KEY_ID"] ?? Self.keyId(inName: file)
-        let id = try value(named, "key-id", "ASSAY_STORE_KEY_ID")
-        let issuer = try value(issuerId, "issuer-id", "ASSAY_STORE_ISSUER_ID")
-        do throws(StoreError) {
-            return try StoreKey(file: file, keyId: id, issuerId: issuer)
-        } catch {
-            throw Failure(error.description)
-        }
+        return try StoreKeyNames(file: key, keyId: keyId, issuerId: issuerId).read()
     }
 
     /// Whether the answers come from a server on this machine, which knows no key of Apple's.
@@ -162,6 +149,31 @@ struct ApiOptions: ParsableArguments {
             isBracketed
             ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" }
         return Endpoint.isLocal(String(host))
+    }
+}
+
+/// A key file with its identifiers, from options or the environment.
+struct StoreKeyNames {
+    /// The values of `--key`, `--key-id` and `--issuer-id`.
+    var file: String?
+    var keyId: String?
+    var issuerId: String?
+
+    func read() throws -> StoreKey {
+        let variables = ProcessEnvironment.variables
+        func value(_ option: String?, _ name: String, _ variable: String) throws -> String {
+            if let value = option ?? variables[variable], !value.isEmpty { return value }
+            throw Failure("name the \(name): --\(name), or the variable \(variable)")
+        }
+        let file = try value(file, "key", "ASSAY_STORE_KEY_FILE")
+        let named = keyId ?? variables["ASSAY_STORE_KEY_ID"] ?? Self.keyId(inName: file)
+        let id = try value(named, "key-id", "ASSAY_STORE_KEY_ID")
+        let issuer = try value(issuerId, "issuer-id", "ASSAY_STORE_ISSUER_ID")
+        do throws(StoreError) {
+            return try StoreKey(file: file, keyId: id, issuerId: issuer)
+        } catch {
+            throw Failure(error.description)
+        }
     }
 
     /// The key's id in the name that App Store Connect gives the file:

@@ -22,7 +22,7 @@ struct FetchSettings {
         certificateAuthorities = table.string("tls-ca").map { Self.path($0, folder) }
         let environment = Self.environment(table, accepted)
         let file = Self.text(table, "key-file", "name the .p8 file of App Store Connect")
-        let named = table.string("key-id") ?? file.flatMap(ApiOptions.keyId(inName:))
+        let named = table.string("key-id") ?? file.flatMap(StoreKeyNames.keyId(inName:))
         let issuer = Self.text(table, "issuer-id", "write that of App Store Connect, a UUID")
         if file != nil, named == nil {
             table.note("key-id", "missing", "write the key's id, of ten letters and digits")
@@ -37,11 +37,11 @@ struct FetchSettings {
         self.environment = environment
     }
 
-    private static func path(_ name: String, _ folder: String) -> String {
+    static func path(_ name: String, _ folder: String) -> String {
         name.hasPrefix("/") ? name : folder + name
     }
 
-    private static func text(
+    static func text(
         _ table: ConfigurationTable, _ key: String, _ remedy: String
     ) -> String? {
         if let text = table.string(key), !text.isEmpty { return text }
