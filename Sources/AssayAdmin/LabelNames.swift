@@ -12,6 +12,7 @@ extension CallLabel {
         case .ping: "Ping"
         case .resolve: "Resolve"
         case .fetch: "Fetch"
+        case .sign: "Sign"
         case .unknown: "Unknown"
         }
     }

@@ -21,6 +21,8 @@ public struct ServerLimits: Sendable {
     /// Bytes of the body of `/v1/fetch`: a transaction id, two lists, and 2,048 durations of usual
     /// product ids.
     static let httpFetchBytes = 64 << 10
+    /// Bytes of the body of `/v1/sign/…`: a request of Advanced Commerce with 100 items has 20 KB.
+    static let httpSignBytes = 64 << 10
     /// JSON bodies above this size are parsed by a worker: a token with its expectations has less.
     /// A body of this size takes a quarter of a millisecond at worst.
     static let bytesParsedInPlace = 8 << 10
@@ -102,6 +104,10 @@ public struct ServerLimits: Sendable {
     package static func turnShare(ofHTTPHead bytes: Int) -> Int {
         1 + bytes / httpHeadBytesPerFrame
     }
+
+    /// What a signature counts in a connection's turn: OpenSSL takes as long as several
+    /// verifications.
+    static let turnShareOfSignature = 4
 
     /// What a JSON body counts in a connection's turn, beside its head.
     static func turnShare(ofJSON body: Span<UInt8>) -> Int {

@@ -196,6 +196,15 @@ struct OpenAPITests {
         let items = "{\"items\":[{\"evidence\":\"\(token)\"},{\"evidence\":\"\(quoted)\"}]}"
         post("/v1/entitlements", json: items)
         post("/v1/fetch", json: "{\"transactionId\":\"1\"}")
+        for kind in SignatureKind.allCases {
+            post(
+                "/v1/sign/" + kind.rawValue, json: "{\"x\":1}",
+                "Authorization: Bearer \(key)\r\n")
+        }
+        let request = String(decoding: try Minted.token(.realtimeRequest), as: UTF8.self)
+        post(
+            "/v1/sign/retention-answer", json: "{\"signedPayload\":\"\(request)\",\"answer\":{}}",
+            "Authorization: Bearer \(key)\r\n")
         for path in ["/v1/health", "/v1/info", "/v1/openapi.json"] {
             cases.append((path, "get", Array(HTTPClient.get(path).utf8), 200))
         }
@@ -229,7 +238,7 @@ struct OpenAPITests {
                 cases.append((path, method, Array(request.utf8), isApple ? 200 : 405))
             }
             guard !route.isRead else { return cases }
-            let isPurchase = route.path.contains("purchase")
+            let isPurchase = route.path.contains("purchase") || route.path.contains("/sign/")
             let key = host + (isPurchase ? "Authorization: Bearer \(Self.key)\r\n" : "")
             let json = key + "Content-Type: application/json\r\n"
             let gzip = "Content-Encoding: gzip\r\nContent-Length: 2\r\n"
@@ -256,8 +265,8 @@ struct OpenAPITests {
         try withHTTPServer {
             $0.apps["game"] = AppEntry(
                 verifier: verifier, policy: Minted.policy,
-                secrets: AppSecrets(apiKeys: [Self.key]),
-                fetcher: ScriptedFetcher(ScriptedFetcher.answer))
+                secrets: AppSecrets(apiKeys: [Self.key], signKeys: [Self.key]),
+                fetcher: ScriptedFetcher(ScriptedFetcher.answer), signer: ScriptedSigner())
             $0.defaultApp = "game"
         } _: { _, endpoint in
             for (path, method, request, status) in cases {

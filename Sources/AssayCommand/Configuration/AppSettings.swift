@@ -20,6 +20,8 @@ struct AppSettings {
     var secrets = AppSecrets()
     /// Nil where Fetch is off.
     var store: FetchSettings?
+    /// Nil where signing is off.
+    var keys: SigningSettings?
 
     /// The entry of a server without configuration.
     static func open(trust: TrustStore) -> AppSettings {
@@ -56,6 +58,18 @@ extension AppSettings {
             secrets.fetchKeys = Self.keys(store)
             store.finish()
         }
+        if let keys = table.table("keys") {
+            self.keys = SigningSettings(keys, folder: folder)
+            if secrets.signKeys.isEmpty {
+                table.note(
+                    "sign-api-keys", "missing beside keys",
+                    "write a key for the backend that may have this app sign, or leave keys out")
+            }
+        } else if !secrets.signKeys.isEmpty {
+            table.note(
+                "keys", "missing beside sign-api-keys",
+                "name the .p8 file of App Store Connect in a table below [app.keys]")
+        }
         checkIdentity(table)
         checkRoots(table, accepted)
         table.finish()
@@ -64,19 +78,21 @@ extension AppSettings {
     private static func secrets(_ table: ConfigurationTable) -> AppSecrets {
         let secrets = AppSecrets(
             sharedSecret: table.string("shared-secret"),
-            apiKeys: keys(table))
+            apiKeys: keys(table), signKeys: keys(table, "sign-api-keys"))
         if secrets.sharedSecret?.isEmpty == true {
             table.note("shared-secret", "empty", "write the secret, or leave the key out")
         }
         return secrets
     }
 
-    /// Reads `api-keys` of an app entry, or of its `store`.
-    private static func keys(_ table: ConfigurationTable) -> [String] {
-        let keys = table.strings("api-keys") ?? []
+    /// Reads `api-keys` of an app entry or of its `store`, or `sign-api-keys`.
+    private static func keys(
+        _ table: ConfigurationTable, _ name: String = "api-keys"
+    ) -> [String] {
+        let keys = table.strings(name) ?? []
         for (index, key) in keys.enumerated() where key.utf8.count < shortestKey {
             table.note(
-                "api-keys", "shorter than \(shortestKey) bytes",
+                name, "shorter than \(shortestKey) bytes",
                 "write a random key, such as the output of: openssl rand -hex 32",
                 element: index + 1)
         }

@@ -78,6 +78,9 @@ final class ConfigurationTable {
 
     func has(_ key: String) -> Bool { table[key] != nil }
 
+    /// The keys, sorted: for tables whose keys are the operator's names.
+    var names: [String] { table.keys.sorted() }
+
     /// Notes a problem with a key, or with an element of its array (counted from 1).
     func note(_ key: String, _ problem: String, _ remedy: String, element: Int? = nil) {
         let index = element.map { "[\($0)]" } ?? ""

@@ -176,6 +176,7 @@ extension AppSettings {
         return AppEntry(
             verifier: verifier, policy: policy,
             unnamedEnvironments: environments == nil ? [.production] : nil, secrets: secrets,
-            fetcher: try store?.fetcher(for: self, verifier, limits))
+            fetcher: try store?.fetcher(for: self, verifier, limits),
+            signer: keys?.signer(for: self))
     }
 }

@@ -51,6 +51,7 @@ extension ServerSettings {
                 add("api keys", "\(app.secrets.apiKeys.count), for /v1/purchase/verify")
             }
             if let store = app.store { add("store", store.summary) }
+            if let keys = app.keys { add("keys", keys.summary) }
             if !app.secrets.fetchKeys.isEmpty {
                 add("api keys", "\(app.secrets.fetchKeys.count), for /v1/fetch")
             }

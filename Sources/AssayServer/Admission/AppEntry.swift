@@ -17,6 +17,8 @@ public final class AppEntry: Sendable {
     public let secrets: AppSecrets
     /// Asks the App Store for the app's customers; nil: Fetch is off.
     public let fetcher: (any Fetcher)?
+    /// Signs for Apple with the app's keys; nil: signing is off.
+    public let signer: (any RequestSigner)?
     /// The entry's name in the configuration of its server, a label of metrics. Empty until a
     /// server has the entry.
     let name: String
@@ -24,16 +26,19 @@ public final class AppEntry: Sendable {
     /// Creates an entry.
     public convenience init(
         verifier: Verifier, policy: Policy, unnamedEnvironments: [StoreEnvironment]? = nil,
-        secrets: AppSecrets = AppSecrets(), fetcher: (any Fetcher)? = nil
+        secrets: AppSecrets = AppSecrets(), fetcher: (any Fetcher)? = nil,
+        signer: (any RequestSigner)? = nil
     ) {
-        self.init(verifier, policy, unnamedEnvironments, secrets, fetcher, name: "")
+        self.init(verifier, policy, unnamedEnvironments, secrets, fetcher, signer, name: "")
     }
 
     private init(
         _ verifier: Verifier, _ policy: Policy, _ unnamedEnvironments: [StoreEnvironment]?,
-        _ secrets: AppSecrets, _ fetcher: (any Fetcher)?, name: String
+        _ secrets: AppSecrets, _ fetcher: (any Fetcher)?, _ signer: (any RequestSigner)?,
+        name: String
     ) {
         self.secrets = secrets
+        self.signer = signer
         self.fetcher = fetcher
         self.verifier = verifier
         self.policy = policy
@@ -43,7 +48,7 @@ public final class AppEntry: Sendable {
 
     /// The same entry under its name in a configuration.
     func named(_ name: String) -> AppEntry {
-        AppEntry(verifier, policy, unnamedEnvironments, secrets, fetcher, name: name)
+        AppEntry(verifier, policy, unnamedEnvironments, secrets, fetcher, signer, name: name)
     }
 
     /// Pinned roots that are not Apple's and that can validate Production evidence of this app.
@@ -72,9 +77,15 @@ public struct AppSecrets: Sendable {
     public var apiKeys: [String]
     /// The keys of clients of `/v1/fetch`. Where no app has any, the path needs none.
     public var fetchKeys: [String]
+    /// The keys of clients of `/v1/sign/…`. Without any, no one can have this app sign.
+    public var signKeys: [String]
 
     /// Creates secrets.
-    public init(sharedSecret: String? = nil, apiKeys: [String] = [], fetchKeys: [String] = []) {
+    public init(
+        sharedSecret: String? = nil, apiKeys: [String] = [], fetchKeys: [String] = [],
+        signKeys: [String] = []
+    ) {
+        self.signKeys = signKeys
         self.sharedSecret = sharedSecret
         self.apiKeys = apiKeys
         self.fetchKeys = fetchKeys

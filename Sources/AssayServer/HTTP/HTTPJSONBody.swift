@@ -19,6 +19,8 @@ struct HTTPJSONBody: Sendable {
         case apple(isSandbox: Bool, app: String)
         /// Those of OpenIAP's contract, for this app entry.
         case purchase(app: String)
+        /// A retention request and the answer to it, for this app entry.
+        case retention(app: String, any RequestSigner)
     }
 
     enum Evidence: Sendable {
@@ -45,6 +47,14 @@ struct HTTPJSONBody: Sendable {
             evidence = try Self.evidence(token)
             password = nil
             question = try HTTPQuestion(purchase: members, app: app)
+        case .retention(let app, let signer):
+            let key = try HTTPSignBody.key(members, app: app)
+            guard let token = members["signedPayload"], token.kind == .string else {
+                throw HTTPQuestion.problem("signedPayload is not a string")
+            }
+            evidence = try Self.evidence(token)
+            password = nil
+            question = try HTTPQuestion(retention: members, app: app, key: key, by: signer)
         case .verify:
             question = try HTTPQuestion(members)
             evidence = try Self.evidence(members["evidence"])

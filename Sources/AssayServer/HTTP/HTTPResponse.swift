@@ -21,6 +21,8 @@ struct HTTPFormat: Sendable {
         case purchase(withPayload: Bool)
         /// The answer to a call of the services.
         case rpc(RPCForm)
+        /// The answer to a retention request, made once it is verified.
+        case retention(RetentionResponder)
 
         /// Whether it has the payload.
         var isReport: Bool {
@@ -31,7 +33,7 @@ struct HTTPFormat: Sendable {
         var isVerifyReceipt: Bool {
             switch self {
             case .verifyReceipt, .apple: true
-            case .report, .verdict, .purchase, .rpc: false
+            case .report, .verdict, .purchase, .rpc, .retention: false
             }
         }
 
@@ -90,6 +92,8 @@ extension HTTPFormat: AnswerForm {
             body = verifyReceiptResponse(for: verification, to: query, requestDate: now)
         case .purchase(let withPayload):
             body = HTTPResponse.purchaseJSON(verification, withPayload: withPayload, at: now)
+        case .retention(let respond):
+            return append(verification, to: respond, at: now, output: &output)
         }
         HTTPResponse.append(200, json: body, self, at: now, to: &output)
     }
@@ -155,7 +159,7 @@ enum HTTPResponse {
             switch format.content {
             case .apple: (problem.statusOfApple, "application/json", problem.appleJSON)
             case .purchase: (problem.status, "application/json", problem.purchaseJSON)
-            case .report, .verdict, .verifyReceipt, .rpc:
+            case .report, .verdict, .verifyReceipt, .rpc, .retention:
                 (problem.status, "application/problem+json", problem.json)
             }
         append(status, type: type, body, fields: fields, format, at: now, to: &output)

@@ -5,6 +5,7 @@ import AssayHTTP
 enum HTTPRoute: CaseIterable, Sendable {
     case verify, batch, entitlements, fetch, health, info, openAPI
     case verifyReceipt, sandboxVerifyReceipt, purchase, purchaseAlias
+    case signPromotionalOffer, signIntroductoryOffer, signAdvancedCommerce, signRetentionAnswer
 
     var path: String {
         switch self {
@@ -19,6 +20,10 @@ enum HTTPRoute: CaseIterable, Sendable {
         case .sandboxVerifyReceipt: "/sandbox/verifyReceipt"
         case .purchase: "/v1/purchase/verify"
         case .purchaseAlias: "/v1/verify-purchase"
+        case .signPromotionalOffer: "/v1/sign/promotional-offer"
+        case .signIntroductoryOffer: "/v1/sign/introductory-offer"
+        case .signAdvancedCommerce: "/v1/sign/advanced-commerce"
+        case .signRetentionAnswer: "/v1/sign/retention-answer"
         }
     }
 
@@ -34,8 +39,19 @@ enum HTTPRoute: CaseIterable, Sendable {
         switch self {
         case .health, .info, .openAPI: true
         case .verify, .batch, .entitlements, .fetch, .verifyReceipt, .sandboxVerifyReceipt,
-            .purchase, .purchaseAlias:
+            .purchase, .purchaseAlias, .signPromotionalOffer, .signIntroductoryOffer,
+            .signAdvancedCommerce, .signRetentionAnswer:
             false
+        }
+    }
+
+    /// What the path signs; nil for other paths, and for answers to retention requests.
+    var signature: SignatureKind? {
+        switch self {
+        case .signPromotionalOffer: .promotionalOffer
+        case .signIntroductoryOffer: .introductoryOffer
+        case .signAdvancedCommerce: .advancedCommerce
+        default: nil
         }
     }
 
@@ -57,7 +73,10 @@ enum HTTPRoute: CaseIterable, Sendable {
         case .verifyReceipt: .apple(VerifyReceiptQuery(isSandbox: false))
         case .sandboxVerifyReceipt: .apple(VerifyReceiptQuery(isSandbox: true))
         case .purchase, .purchaseAlias: .purchase(withPayload: false)
-        case .verify, .batch, .entitlements, .fetch, .health, .info, .openAPI: .report
+        case .verify, .batch, .entitlements, .fetch, .health, .info, .openAPI,
+            .signPromotionalOffer, .signIntroductoryOffer, .signAdvancedCommerce,
+            .signRetentionAnswer:
+            .report
         }
     }
 

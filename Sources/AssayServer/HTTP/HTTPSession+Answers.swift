@@ -29,6 +29,14 @@ extension HTTPSession {
         connection.updateBudget()
     }
 
+    /// Answers with JSON.
+    func answer(_ json: [UInt8], to id: UInt64, _ connection: Connection) {
+        let format = responses[id]
+        answer(to: id, connection) { output in
+            HTTPResponse.append(200, json: json, format, at: time(connection), to: &output)
+        }
+    }
+
     /// Answers with the result of a call, or with the reason of a refusal.
     func answer(_ head: ResponseHead, _ connection: Connection) {
         guard responses.isOpen(head.id) else { return }

@@ -99,7 +99,7 @@ extension HTTPSession {
             }
             takeLine(count, unread, format, limit: limit, connection)
         case .evidence(_, let limit), .json(_, let limit), .resolve(_, let limit),
-            .fetch(_, let limit):
+            .fetch(_, let limit), .sign(_, _, let limit):
             return takeWhole(count, unread, limit, connection)
         case .message(let call, let limit):
             return takeMessage(count, unread, call, limit, front, connection)
@@ -236,6 +236,10 @@ extension HTTPSession {
             }
         case .message(let call, _):
             take(call, body, front.id, connection)
+        case .sign(let kind, let app, _):
+            complete(front.id, body, connection) { body in
+                sign(body, kind, app: app, front.id, connection)
+            }
         }
         connection.telemetry.metrics.requestsReceived += 1
         connection.beginPace(began: connection.lastArrival)

@@ -146,6 +146,16 @@ extension HTTPSession {
             return .fetch(
                 app: app,
                 limit: try checkLength(head, atMost: ServerLimits.httpFetchBytes, connection))
+        case .signPromotionalOffer, .signIntroductoryOffer, .signAdvancedCommerce,
+            .signRetentionAnswer:
+            guard hasKeys(\.signKeys, connection) else { throw .signingOff }
+            let app = try appOfKey(head, bytes, \.signKeys, connection)
+            try checkJSON(head, bytes)
+            guard head.query == nil else { throw .queryBesideJSON }
+            return try planSignature(
+                route.signature, app: app,
+                limit: try checkLength(head, atMost: ServerLimits.httpSignBytes, connection),
+                connection)
         case .verify:
             try checkEncoding(head, bytes)
             guard let field = head[.contentType],

@@ -130,6 +130,8 @@ enum HTTPPlan {
     case resolve(app: String, limit: Int)
     /// It is a Fetch, read whole; of the app entry that the API key chose, if keys are needed.
     case fetch(app: String?, limit: Int)
+    /// It is a request for a signature of this app entry, read whole.
+    case sign(SignatureKind, app: String, limit: Int)
     /// It is JSON on lines of their own, each answered by a line.
     case lines(HTTPFormat, limit: Int)
     /// It is the message of a call, read whole unless its evidence can be verified as it arrives.
@@ -147,7 +149,8 @@ enum HTTPPlan {
     var limit: Int? {
         switch self {
         case .evidence(_, let limit), .json(_, let limit), .resolve(_, let limit),
-            .fetch(_, let limit), .lines(_, let limit), .message(_, let limit):
+            .fetch(_, let limit), .sign(_, _, let limit), .lines(_, let limit),
+            .message(_, let limit):
             limit
         case .skip, .receipt: nil
         }

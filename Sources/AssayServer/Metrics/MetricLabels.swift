@@ -5,7 +5,7 @@ import AssayWire
 
 /// The calls, named like gRPC methods.
 package enum CallLabel: Int, CaseIterable, Sendable {
-    case verify, health, info, ping, resolve, fetch
+    case verify, health, info, ping, resolve, fetch, sign
     /// An unknown call, or an unreadable one.
     case unknown
 

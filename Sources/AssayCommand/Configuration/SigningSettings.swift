@@ -1,0 +1,147 @@
+import AssayIO
+import AssayModels
+import AssayServer
+import AssayStore
+
+/// `[app.keys]` of an app entry: the keys that sign for Apple, by names of the operator.
+struct SigningSettings {
+    private(set) var keys: [String: StoreKey] = [:]
+    /// The name of the key for requests that name none.
+    private(set) var standard = ""
+
+    /// Reads the table; notes problems in it. Nil if there are some.
+    init?(_ table: ConfigurationTable, folder: String) {
+        let named = table.string("default")
+        var isComplete = true
+        for name in table.names where name != "default" {
+            guard let entry = table.table(name) else {
+                isComplete = false
+                continue
+            }
+            keys[name] = Self.key(entry, folder)
+            if keys[name] == nil { isComplete = false }
+            entry.finish()
+        }
+        if table.names.allSatisfy({ $0 == "default" }) {
+            table.note(
+                "default", "no key beside it",
+                "name the .p8 file of App Store Connect in a table such as [app.keys.main]")
+            isComplete = false
+        }
+        table.finish()
+        guard isComplete else { return nil }
+        guard let standard = named ?? (keys.count == 1 ? keys.keys.first : nil) else {
+            table.note("default", "missing beside several keys", "name the key of most requests")
+            return nil
+        }
+        guard keys[standard] != nil else {
+            table.note(
+                "default", "\"\(standard)\" is no key of this table",
+                Suggestion.remedy(for: standard, among: keys.keys.sorted()))
+            return nil
+        }
+        self.standard = standard
+    }
+
+    private static func key(_ table: ConfigurationTable, _ folder: String) -> StoreKey? {
+        let file = FetchSettings.text(table, "file", "name the .p8 file of App Store Connect")
+        let named = table.string("key-id") ?? file.flatMap(StoreKeyNames.keyId(inName:))
+        let issuer = FetchSettings.text(
+            table, "issuer-id", "write that of App Store Connect, a UUID")
+        if file != nil, named == nil {
+            table.note("key-id", "missing", "write the key's id, of ten letters and digits")
+        }
+        guard let file, let named, let issuer else { return nil }
+        do throws(StoreError) {
+            return try StoreKey(
+                file: FetchSettings.path(file, folder), keyId: named, issuerId: issuer)
+        } catch {
+            table.note("file", error.description, "see docs/signing.md, The key")
+            return nil
+        }
+    }
+
+    /// What `serve --check` says about it.
+    var summary: String {
+        let ids = keys.sorted { $0.key < $1.key }.map { name, key in
+            "\(name) (\(key.keyId))" + (name == standard && keys.count > 1 ? ", default" : "")
+        }
+        return "signs with " + ids.joined(separator: ", ")
+    }
+
+    /// The signer of an app entry.
+    func signer(for app: AppSettings) -> KeySigner? {
+        guard let bundleId = app.bundleId else { return nil }
+        var signers: [String: StoreSigner] = [:]
+        for (name, key) in keys { signers[name] = try? StoreSigner(bundleId: bundleId, key: key) }
+        guard let standard = signers[standard] else { return nil }
+        return KeySigner(signers, standard: standard, appAppleId: app.appAppleId)
+    }
+}
+
+/// Has `AssayStore` sign for the server.
+final class KeySigner: RequestSigner {
+    private let signers: [String: StoreSigner]
+    private let standard: StoreSigner
+    let appAppleId: Int64?
+
+    init(_ signers: [String: StoreSigner], standard: StoreSigner, appAppleId: Int64?) {
+        self.signers = signers
+        self.standard = standard
+        self.appAppleId = appAppleId
+    }
+
+    private func signer(_ key: String?) throws(SigningFailure) -> StoreSigner {
+        guard let key else { return standard }
+        guard let signer = signers[key] else {
+            throw .invalidRequest("key is not the name of a key of this app entry")
+        }
+        return signer
+    }
+
+    func sign(
+        _ kind: SignatureKind, _ json: [UInt8], key: String?
+    ) throws(SigningFailure) -> [UInt8] {
+        let signer = try signer(key)
+        let kind: SigningRequest.Kind =
+            switch kind {
+            case .promotionalOffer: .promotionalOffer
+            case .introductoryOffer: .introductoryOffer
+            case .advancedCommerce: .advancedCommerce
+            }
+        do throws(StoreError) {
+            return try signer.answer(to: SigningRequest(kind, json: json))
+        } catch {
+            throw SigningFailure(error)
+        }
+    }
+
+    func retentionAnswer(
+        _ json: [UInt8], key: String?
+    ) throws(SigningFailure) -> RetentionResponder {
+        let signer = try signer(key)
+        let answer: RetentionAnswer
+        do throws(StoreError) {
+            answer = try RetentionAnswer(json: json)
+        } catch {
+            throw SigningFailure(error)
+        }
+        return { request throws(SigningFailure) in
+            do throws(StoreError) {
+                return try signer.body(of: answer, to: request)
+            } catch {
+                throw SigningFailure(error)
+            }
+        }
+    }
+}
+
+extension SigningFailure {
+    fileprivate init(_ error: StoreError) {
+        if case .unusableKey(let reason) = error {
+            self = .unusableKey(reason)
+        } else {
+            self = .invalidRequest(error.description)
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import AssayHTTP
+import AssayIO
+import AssayModels
+import AssayWire
+
+/// Signs for Apple: off unless an app entry has keys and API keys for it.
+extension HTTPSession {
+    /// Decides what happens to the body of a request for a signature.
+    ///
+    /// - Parameter kind: nil for an answer to a retention request.
+    func planSignature(
+        _ kind: SignatureKind?, app: String, limit: Int, _ connection: Connection
+    ) throws(HTTPProblem) -> HTTPPlan {
+        guard let signer = connection.context.admission.app(named: app)?.signer else {
+            throw .noSigningKeys
+        }
+        if let kind { return .sign(kind, app: app, limit: limit) }
+        guard signer.appAppleId != nil else { throw .retentionNeedsApp }
+        return .json(.retention(app: app, signer), limit: limit)
+    }
+
+    /// Reads a request, and answers with its signature.
+    func sign(
+        _ body: SlabBytes, _ kind: SignatureKind, app: String, _ id: UInt64,
+        _ connection: Connection
+    ) {
+        perform(id, body, connection) { body throws(HTTPProblem) in
+            try HTTPSignBody(body.span, app: app)
+        } then: { [self] result in
+            do throws(HTTPProblem) {
+                let request = try result.get()
+                // A reload can have removed the keys meanwhile.
+                guard let signer = connection.context.admission.app(named: app)?.signer else {
+                    throw .noSigningKeys
+                }
+                let json = try Self.signature(kind, request, by: signer)
+                connection.answerAtOnce(.sign, ResponseHead(id: id)) {
+                    answer(json, to: id, connection)
+                }
+                connection.reading.use(ServerLimits.turnShareOfSignature)
+            } catch {
+                refuse(id, error, connection)
+            }
+        }
+    }
+
+    private static func signature(
+        _ kind: SignatureKind, _ request: HTTPSignBody, by signer: any RequestSigner
+    ) throws(HTTPProblem) -> [UInt8] {
+        do throws(SigningFailure) {
+            return try signer.sign(kind, request.json, key: request.key)
+        } catch {
+            throw HTTPProblem(error)
+        }
+    }
+}
+
+extension HTTPFormat {
+    /// Appends the body of an answer to a retention request. A request that was refused gets none.
+    func append(
+        _ verification: Verification, to respond: RetentionResponder, at now: Timestamp,
+        output: inout [UInt8]
+    ) {
+        do throws(HTTPProblem) {
+            guard verification.verdict == .valid,
+                case .realtimeRequest(let request)? = verification.evidence
+            else { throw .refusedRequest(verification) }
+            let json: [UInt8]
+            do throws(SigningFailure) {
+                json = try respond(request.payload)
+            } catch {
+                throw HTTPProblem(error)
+            }
+            HTTPResponse.append(200, json: json, self, at: now, to: &output)
+        } catch {
+            HTTPResponse.append(error, self, at: now, to: &output)
+        }
+    }
+}
