@@ -1,4 +1,5 @@
 import ArgumentParser
+import Assay
 import AssayClient
 import AssayEntitlements
 import AssayIO
@@ -15,9 +16,15 @@ struct FetchCommand: AsyncParsableCommand {
             Store Connect ([app.store]). The server asks Apple for the customer's
             subscription statuses and history, verifies every answer, and decides.
 
+            Evidence names its customer as well: a token, a notification, a receipt of
+            verifyReceipt. The newest transaction in it is sent. This is Apple's way from
+            verifyReceipt to the App Store Server API, in one call.
+
             EXAMPLES
               What this customer owns now, as a table:
                 assay fetch 470001500000001 --server tcp://127.0.0.1:7443 --format text
+              The same of a stored receipt, whatever is still valid in it:
+                assay fetch receipt.b64 --server tcp://127.0.0.1:7443 --format text
               The history alone, of another app entry:
                 assay fetch 470001500000001 --server unix:/run/assay/assay.sock \\
                   --list history --app game
@@ -31,8 +38,12 @@ struct FetchCommand: AsyncParsableCommand {
               2  wrong usage, or no answer: the message says why
             """)
 
-    @Argument(help: "Any transaction id of the customer.")
-    var transactionId: String
+    @Argument(
+        help: ArgumentHelp(
+            "Any transaction id of the customer, or a file of evidence that names one; - is "
+                + "standard input.", valueName: "transaction"),
+        completion: .file())
+    var customer: String
 
     @Option(
         help: ArgumentHelp("The server: tcp://, tls:// or unix:.", valueName: "address"),
@@ -71,8 +82,21 @@ struct FetchCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "TLS") var tls: TLSOptions
 
+    /// Digits alone are an identifier, and anything else a file.
+    private func transactionId() throws -> String {
+        let isId = !customer.isEmpty && customer.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        if isId { return customer }
+        let evidence = try Input.read(customer, limit: Input.evidenceLimit)
+        guard let id = Inspection.transactionId(of: evidence.span) else {
+            throw Failure(
+                "\(customer) names no transaction: a receipt without purchases has none, and "
+                    + "'assay inspect' shows what a file has")
+        }
+        return id
+    }
+
     func run() async throws {
-        let (id, app, lists) = (transactionId, app ?? "", lists.map(\.list))
+        let (id, app, lists) = (try transactionId(), app ?? "", lists.map(\.list))
         let (moment, timeout) = (at?.timestamp, timeout)
         let found = try await server.ask(
             tls.context(for: server), timeout: timeout ?? ClientOptions.longestTimeout

@@ -79,6 +79,24 @@ import Testing
         #expect(answer.status == "200" || answer.status == "201", "\(answer)")
     }
 
+    @Test("evidence that names a transaction stands for it, in a file and over HTTP")
+    func evidence() throws {
+        let server = try serve(configuration())
+        try #require(server.tcp != "none", "\(server.log)")
+        let http = server.address("http://") + "/v1/fetch"
+        // A retention request of the store names the customer's subscription.
+        let request = try post(storeURL + "/retention-requests", #"{"customer":1}"#)
+        let file = folder.write("request.json", request.body)
+        let byFile = try Tool.run("fetch", file, "--server", server.tcp, "--app", "game")
+        #expect(
+            byFile.status == 0 && byFile.output.contains("subscriptionGroups"), "\(byFile.error)")
+        let byHTTP = try post(http, #"{"evidence":\#(request.body)}"#)
+        #expect(byHTTP.status == "200" && byHTTP.body.contains("subscriptionGroups"))
+        let nothing = try Tool.run(
+            "fetch", folder.write("nothing.json", "{}"), "--server", server.tcp)
+        #expect(nothing.status == 2 && nothing.error.contains("names no transaction"))
+    }
+
     @Test("the life of a customer, by the wire and over HTTP, and what the App Store refuses")
     func life() throws {
         let server = try serve(configuration())

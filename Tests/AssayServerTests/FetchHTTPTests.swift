@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 import AssayEntitlements
 import AssayIO
 import AssayModels
@@ -39,6 +40,38 @@ import Testing
                 "/v1/verify?kind=transaction", try Minted.transaction.get())
             #expect(try HTTPClient(endpoint).ask(verify).status == 200)
         }
+    }
+
+    @Test("Evidence stands for the newest transaction that it names")
+    func evidence() throws {
+        let fetcher = ScriptedFetcher(ScriptedFetcher.answer)
+        let old = String(decoding: try Minted.period(1), as: UTF8.self)
+        let new = String(decoding: try Minted.period(2, later: 5), as: UTF8.self)
+        let der = try Minted.receipt(bytes: 80_000)
+        let receipt = Base64.encode(der.span)
+        let history = #"{"signedTransactions":["\#(new)","\#(old)"]}"#
+        try withHTTPServer {
+            $0.ask(fetcher)
+        } _: { _, endpoint in
+            for evidence in [
+                "\"\(old)\"", history, "\"" + String(decoding: receipt, as: UTF8.self) + "\"",
+            ] {
+                let answer = try Self.ask(endpoint, "{\"evidence\":\(evidence)}")
+                #expect(answer.status == 200, "\(answer.text)")
+            }
+            for (json, words) in [
+                (#"{"evidence":"\#(old)","transactionId":"1"}"#, "exclude each other"),
+                ("{}", "transactionId is missing"),
+                (#"{"evidence":"a.b.c"}"#, "names no transaction"),
+                (#"{"evidence":"{}"}"#, "names no transaction"),
+                (#"{"evidence":""}"#, "empty"), (#"{"evidence":5}"#, "not a string"),
+            ] {
+                let answer = try Self.ask(endpoint, json)
+                #expect(answer.status == 400 && answer.text.contains(words), "\(answer.text)")
+            }
+        }
+        let asked = fetcher.asked.map(\.query.transactionId)
+        #expect(asked.prefix(2) == ["47001", "47002"] && asked.count == 3)
     }
 
     @Test("Each failure has its HTTP status, and the problem has Apple's code")

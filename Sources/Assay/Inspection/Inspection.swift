@@ -79,7 +79,7 @@ package struct Inspection: Sendable {
     private static let endOfTime = Timestamp(milliseconds: 253_402_300_799_000)
 
     /// - Parameter left: what is left of the limit of nested evidence.
-    private init(
+    init(
         _ evidence: Span<UInt8>, member: String, depth: Int, records: Int, nested left: inout Int
     ) {
         self.member = member

@@ -145,7 +145,8 @@ extension HTTPSession {
             guard head.query == nil else { throw .queryBesideJSON }
             return .fetch(
                 app: app,
-                limit: try checkLength(head, atMost: ServerLimits.httpFetchBytes, connection))
+                limit: try checkLength(
+                    head, atMost: ServerLimits.httpFetchEvidenceBytes, connection))
         case .signPromotionalOffer, .signIntroductoryOffer, .signAdvancedCommerce,
             .signRetentionAnswer:
             guard hasKeys(\.signKeys, connection) else { throw .signingOff }
