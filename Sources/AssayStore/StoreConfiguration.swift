@@ -13,7 +13,12 @@ public enum StoreEnvironmentChoice: String, Sendable, CaseIterable {
 
     func environments(for call: StoreCall) -> [StoreEnvironment] {
         switch self {
-        case .automatic: call.findsEnvironment ? [.production, .sandbox] : [.production]
+        case .automatic:
+            if let environment = call.automaticEnvironment {
+                [environment]
+            } else {
+                call.findsEnvironment ? [.production, .sandbox] : [.production]
+            }
         case .production: [.production]
         case .sandbox: [.sandbox]
         }

@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 import AssayModels
 import Testing
 
@@ -126,6 +127,24 @@ struct StoreCallTests {
             { try .advancedCommerceRefund("1", json: json) },
             "POST /advancedCommerce/v1/transaction/requestRefund/1"
         ),
+        ({ try .currentGroups(of: "1") }, "GET /groups/v1/currentGroups/1"),
+        ({ try .groupMembers(of: "9") }, "GET /groups/v1/group/9"),
+        (
+            { try .groupMembers(of: "9", limit: 5, after: "t 1") },
+            "GET /groups/v1/group/9?limit=5&paginationToken=t%201"
+        ),
+        ({ try .seats(of: "1") }, "GET /groups/v1/transactions/1/seats"),
+        ({ try .claimSeat(of: "1", request: uuid) }, "POST /groups/v1/transactions/1/seats"),
+        ({ try .unclaimSeat("c", of: "1") }, "DELETE /groups/v1/transactions/1/seats/c"),
+        (
+            { try .associateSeat("c", of: "1", appTransactionId: "7") },
+            "POST /groups/v1/transactions/1/seats/c/associate"
+        ),
+        (
+            { try .sendExternalPurchaseReport(json: Array(report.utf8)) },
+            "PUT /externalPurchase/v1/reports"
+        ),
+        ({ try .externalPurchaseReport(uuid) }, "GET /externalPurchase/v1/reports/\(uuid)"),
     ]
 
     @Test("each call has Apple's method and path, and a name of its own")
@@ -136,8 +155,8 @@ struct StoreCallTests {
             #expect(call.method + " " + call.target() == line)
             names.insert(call.name)
         }
-        // Statuses are there twice, and Advanced Commerce shares its name.
-        #expect(names.count == Self.table.count - 2)
+        // Statuses and members are there twice, and Advanced Commerce shares its name.
+        #expect(names.count == Self.table.count - 3)
     }
 
     @Test("a query is the same on each page, and its values are escaped")
@@ -180,6 +199,62 @@ struct StoreCallTests {
     }
 
     private static let uuid = "7e3fb204-2a9c-4b1f-9c57-0c3c5f1e2a10"
+    private static let report =
+        #"{"requestIdentifier":"\#(uuid)","externalPurchaseId":"e","status":"NO_LINE_ITEM"}"#
+
+    @Test("groups ask the sandbox, which alone has them; a report goes where its token is of")
+    func environments() throws {
+        func asked(_ call: StoreCall) -> [StoreEnvironment] {
+            StoreEnvironmentChoice.automatic.environments(for: call)
+        }
+        #expect(try asked(.currentGroups(of: "1")) == [.sandbox])
+        #expect(try asked(.unclaimSeat("c", of: "1")) == [.sandbox])
+        let production = StoreEnvironmentChoice.production
+        #expect(try production.environments(for: .seats(of: "1")) == [.production])
+        let sandbox = Self.report.replacing(#""e""#, with: #""SANDBOX_e""#)
+        #expect(
+            try asked(.sendExternalPurchaseReport(json: Array(Self.report.utf8))) == [.production])
+        #expect(try asked(.sendExternalPurchaseReport(json: Array(sandbox.utf8))) == [.sandbox])
+        #expect(try asked(.externalPurchaseReport("r")) == [.production])
+    }
+
+    @Test("a report that Apple would refuse is refused, and the member named")
+    func reports() {
+        for (old, new, words) in [
+            (Self.uuid, "x", "requestIdentifier is not a UUID"),
+            (#""externalPurchaseId":"e","#, "", "externalPurchaseId is missing"),
+            (#""e""#, #""""#, "externalPurchaseId is empty"),
+            ("NO_LINE_ITEM", "LINE_ITEM", "lineItems is missing"),
+            (#"ITEM"}"#, #"ITEM","lineItems":[{}]}"#, "lineItems belongs to the status LINE_ITEM"),
+            (#""NO_LINE_ITEM""#, #""LINE_ITEM","lineItems":[]"#, "lineItems is empty"),
+        ] {
+            let json = Self.report.replacing(old, with: new)
+            let error = #expect(throws: StoreError.self) {
+                try StoreCall.sendExternalPurchaseReport(json: Array(json.utf8))
+            }
+            #expect(error?.description.contains(words) == true, "\(String(describing: error))")
+        }
+    }
+
+    @Test("a token of an external purchase is decoded, whatever its padding; others are refused")
+    func externalPurchaseToken() throws {
+        let json =
+            #"{"appAppleId":9,"bundleId":"com.example.game","tokenCreationDate":5,"#
+            + #""externalPurchaseId":"SANDBOX_1","tokenType":"SERVICES","tokenExpirationDate":6}"#
+        func encoded(_ json: String) -> String {
+            String(decoding: Base64URL.encode(Array(json.utf8).span), as: UTF8.self)
+        }
+        for text in [encoded(json), encoded(json) + "=="] {
+            let token = try ExternalPurchaseToken(text)
+            #expect(token.externalPurchaseId == "SANDBOX_1" && token.environment == .sandbox)
+            #expect(token.appAppleId == 9 && token.bundleId == "com.example.game")
+            #expect(token.tokenCreationDate.milliseconds == 5 && token.tokenType == "SERVICES")
+            #expect(token.tokenExpirationDate?.milliseconds == 6)
+        }
+        for text in ["", "!", encoded("[]"), encoded("{}"), encoded(#"{"externalPurchaseId":5}"#)] {
+            #expect(throws: StoreError.self) { try ExternalPurchaseToken(text) }
+        }
+    }
 
     @Test(
         "an empty value, which Apple takes for none, is refused before",

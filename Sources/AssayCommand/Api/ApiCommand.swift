@@ -40,6 +40,8 @@ struct ApiCommand: ParsableCommand {
         subcommands: [
             ApiStatuses.self, ApiHistory.self, ApiTransaction.self, ApiAppTransaction.self,
             ApiOrder.self, ApiRefunds.self, ApiNotifications.self, ApiTestNotification.self,
-            ApiExtend.self, ApiConsumption.self, ApiSetAccountToken.self,
+            ApiExtend.self, ApiMassExtend.self, ApiConsumption.self, ApiSetAccountToken.self,
+            ApiFinish.self, ApiMessaging.self, ApiAdvancedCommerce.self, ApiGroups.self,
+            ApiExternalPurchases.self,
         ])
 }

@@ -169,6 +169,7 @@ struct StoreKeyNames {
         let named = keyId ?? variables["ASSAY_STORE_KEY_ID"] ?? Self.keyId(inName: file)
         let id = try value(named, "key-id", "ASSAY_STORE_KEY_ID")
         let issuer = try value(issuerId, "issuer-id", "ASSAY_STORE_ISSUER_ID")
+        CoreDumps.forbid()
         do throws(StoreError) {
             return try StoreKey(file: file, keyId: id, issuerId: issuer)
         } catch {

@@ -30,6 +30,8 @@ public struct StoreCall: Sendable, Equatable {
     var answer = Answer.unsigned
     /// Whether the sandbox is asked after production did not know the transaction or the app.
     var findsEnvironment = true
+    /// The only environment that the automatic choice asks; nil for those of `findsEnvironment`.
+    var automaticEnvironment: StoreEnvironment?
     /// Why the sandbox has nothing to answer; nil where it has.
     var noSandbox: String?
     /// Whether a second request has no effect of its own.
