@@ -76,6 +76,9 @@ package final class ServerProcess: @unchecked Sendable {
 
     package var isRunning: Bool { process.isRunning }
 
+    /// The process's identifier.
+    package var number: Int32 { process.processIdentifier }
+
     /// The size of the process's address space.
     package var addressBytes: Int? { AddressSpace.bytes(of: process.processIdentifier) }
 

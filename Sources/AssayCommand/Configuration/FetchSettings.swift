@@ -28,6 +28,7 @@ struct FetchSettings {
             table.note("key-id", "missing", "write the key's id, of ten letters and digits")
         }
         guard let environment, let file, let named, let issuer else { return nil }
+        CoreDumps.forbid()
         do throws(StoreError) {
             key = try StoreKey(file: Self.path(file, folder), keyId: named, issuerId: issuer)
         } catch {

@@ -52,6 +52,7 @@ struct SigningSettings {
             table.note("key-id", "missing", "write the key's id, of ten letters and digits")
         }
         guard let file, let named, let issuer else { return nil }
+        CoreDumps.forbid()
         do throws(StoreError) {
             return try StoreKey(
                 file: FetchSettings.path(file, folder), keyId: named, issuerId: issuer)
