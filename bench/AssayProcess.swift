@@ -91,8 +91,10 @@ struct AssayProcess {
         /// The time from the process start until the ready line, in milliseconds.
         let readyMilliseconds: Double
 
+        /// - Parameter configuration: A file; nil to trust `root` alone.
         init(
-            processors: String?, workers: Int, root: String, engine: SignatureEngine = .best
+            processors: String?, workers: Int, root: String, engine: SignatureEngine = .best,
+            configuration: String? = nil
         ) throws {
             unixAddress =
                 "unix:" + NSTemporaryDirectory()
@@ -103,8 +105,8 @@ struct AssayProcess {
                 [
                     "serve", "--listen", "tcp://127.0.0.1:0", "--listen", unixAddress,
                     "--listen", "http://127.0.0.1:0",
-                    "--workers", "\(workers)", "--root", root, "--engine", engine.rawValue,
-                ])
+                    "--workers", "\(workers)", "--engine", engine.rawValue,
+                ] + (configuration.map { ["--config", $0] } ?? ["--root", root]))
             let clock = ContinuousClock()
             let start = clock.now
             try process.run()

@@ -13,19 +13,29 @@ enum HTTPSuite {
         rows += Row.measuring("receipts over HTTP") {
             try receipts(ca, rounds: isQuick ? 20 : 160)
         }
+        rows += Row.measuring("retention answer over HTTP") {
+            try retention(ca, rounds: isQuick ? 1 : 7)
+        }
         return rows
     }
 
     // MARK: Answers
 
     /// The load of both: connections, and requests in flight on each.
-    private static let (connections, depth) = (16, 64)
+    static let (connections, depth) = (16, 64)
 
     private static func answers(_ ca: String, rounds: Int) throws -> [Row] {
         let server = try AssayProcess.Server(
             processors: AssayProcess.serverProcessor, workers: 1, root: ca + "/root.pem")
         defer { server.stop() }
-        let client = try HTTPLoad(server, tokens: try tokens(ca))
+        let client = try HTTPLoad(
+            server,
+            requests: try tokens(ca, "transaction").map { token in
+                Array(
+                    ("POST /v1/verify?kind=transaction HTTP/1.1\r\nHost: localhost\r\n"
+                        + "Content-Type: application/jose\r\n"
+                        + "Content-Length: \(token.count)\r\n\r\n").utf8) + token
+            })
         // The server builds the table of the leaf's key.
         _ = try client.answersPerProcessorSecond(seconds: 1)
         var (frames, http): ([Double], [Double]) = ([], [])
@@ -51,29 +61,31 @@ enum HTTPSuite {
         ]
     }
 
-    private static func tokens(_ ca: String) throws -> [[UInt8]] {
+    static func tokens(_ ca: String, _ kind: String) throws -> [[UInt8]] {
         let lines = try AssayProcess.run(
-            processors: nil, ["mint", "transaction", "--ca", ca, "--count", "\(depth)"])
+            processors: nil, ["mint", kind, "--ca", ca, "--count", "\(depth)"])
         return lines.split(separator: UInt8(ascii: "\n")).map { [UInt8]($0) }
     }
 
     /// Keeps the connections full of requests from one thread.
-    private final class HTTPLoad {
+    final class HTTPLoad {
         private let server: AssayProcess.Server
         private let sockets: [LoopbackSocket]
         /// One request for each place in flight on a connection.
         private let requests: [UInt8]
 
-        init(_ server: AssayProcess.Server, tokens: [[UInt8]]) throws {
+        /// The beginning of the body of each answer.
+        private let body: String
+
+        init(
+            _ server: AssayProcess.Server, requests: [[UInt8]],
+            body: String = #"{"verdict":"VALID""#
+        ) throws {
             self.server = server
+            self.body = body
             let address = try Endpoint(server.httpAddress)
             sockets = try (0..<connections).map { _ in try .connected(to: address) }
-            requests = tokens.flatMap { token in
-                Array(
-                    ("POST /v1/verify?kind=transaction HTTP/1.1\r\nHost: localhost\r\n"
-                        + "Content-Type: application/jose\r\n"
-                        + "Content-Length: \(token.count)\r\n\r\n").utf8) + token
-            }
+            self.requests = Array(requests.joined())
         }
 
         /// Answers for each second of the server's processor.
@@ -100,7 +112,7 @@ enum HTTPSuite {
         /// Receives the responses to all requests of a connection. Returns the number of verdicts:
         /// a busy machine makes the server refuse some.
         private func receive(from socket: LoopbackSocket) throws -> Int {
-            var scan = HTTPScan()
+            var scan = HTTPScan(body: body)
             while scan.responses + scan.refused < depth {
                 let received = socket.receive(into: &buffer)
                 guard received > 0, scan.take(buffer[..<received]) else {
@@ -153,7 +165,7 @@ enum HTTPSuite {
     }
 }
 
-/// Counts responses in received bytes, and checks that each has the verdict VALID.
+/// Counts responses in received bytes, and checks how the body of each begins.
 private struct HTTPScan {
     private(set) var responses = 0
     /// Responses with status 429.
@@ -166,9 +178,11 @@ private struct HTTPScan {
     private static let lengthField = Array("Content-Length: ".utf8)
     private static let endOfHead = Array("\r\n\r\n".utf8)
     private static let refusal = Array("HTTP/1.1 429 ".utf8)
-    private static let body = Array("{\"verdict\":\"VALID\"".utf8)
+    private let body: [UInt8]
 
-    /// Returns false for a response without this verdict.
+    init(body: String = #"{"verdict":"VALID""#) { self.body = Array(body.utf8) }
+
+    /// Returns false for a response with another body.
     mutating func take(_ bytes: ArraySlice<UInt8>) -> Bool {
         rest += bytes
         defer {
@@ -187,7 +201,7 @@ private struct HTTPScan {
                 length = length * 10 + Int(digit - 0x30)
             }
             guard rest.count >= end.upperBound + length else { return true }
-            if rest[end.upperBound...].starts(with: Self.body) {
+            if rest[end.upperBound...].starts(with: body) {
                 responses += 1
             } else if unread.starts(with: Self.refusal) {
                 refused += 1
