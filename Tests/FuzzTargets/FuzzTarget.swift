@@ -36,6 +36,7 @@ public struct FuzzTarget: Sendable {
             admin(authority), configuration(authority), scenario(authority), http,
             httpConnection(authority), lines, inspection(authority), storeAnswer(authority),
             localStore(authority), explanation(authority), form, evidenceForm(authority),
+            keyFile, signing,
         ]
     }
 }
