@@ -92,9 +92,17 @@ import Testing
         let token = try Minted.transaction.get()
         let good = form.body(token)
         let limit = form == .proto || form == .json ? "Connect-Timeout-Ms" : "Grpc-Timeout"
+        let coding = form == .proto || form == .json ? "Content-Encoding" : "Grpc-Encoding"
+        let isFramed = form == .web || form == .webJSON
+        // A message that says that it is compressed.
+        let broken = isFramed ? [1] + good.dropFirst() : good
         let cases: [(String, [UInt8], Status)] = [
-            ("compressed", Self.post(form, good, "Grpc-Encoding: gzip\r\n"), .unimplemented),
-            ("compressed", Self.post(form, good, "Content-Encoding: gzip\r\n"), .unimplemented),
+            ("compressed", Self.post(form, good, "\(coding): br\r\n"), .unimplemented),
+            ("compressed", Self.post(form, good, "Content-Encoding: br\r\n"), .unimplemented),
+            (
+                "not compressed", Self.post(form, broken, "\(coding): gzip\r\n"),
+                form == .text ? .unimplemented : .invalidArgument
+            ),
             ("no time limit", Self.post(form, good, "\(limit): soon\r\n"), .invalidArgument),
             ("no evidence", Self.post(form, form.body([])), .invalidArgument),
             ("no message", Self.post(form, Array("*".utf8)), .invalidArgument),
@@ -162,6 +170,50 @@ import Testing
                 (json.map { String(decoding: $0, as: UTF8.self) }?
                     .hasPrefix(#"{"payload":{"#) ?? false) == returnsJSON)
         }
+    }
+
+    @Test("compressed messages, up to the limit of JSON bodies")
+    func compressed() throws {
+        let caller = SimulatedCaller(try Self.streaming(1))
+        /// A member with one stored block.
+        func gzip(_ bytes: [UInt8], states size: Int? = nil) -> [UInt8] {
+            var sum: UInt32 = 0xFFFF_FFFF
+            for byte in bytes {
+                sum ^= UInt32(byte)
+                for _ in 0..<8 { sum = (sum & 1) * 0xEDB8_8320 ^ (sum >> 1) }
+            }
+            let count = UInt16(truncatingIfNeeded: bytes.count)
+            let lengths = [count, ~count].flatMap {
+                [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)]
+            }
+            let end = [~sum, UInt32(size ?? bytes.count)].flatMap { number in
+                [0, 8, 16, 24].map { UInt8(truncatingIfNeeded: number >> UInt32($0)) }
+            }
+            return [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF, 1] + lengths + bytes + end
+        }
+        let token = try Minted.transaction.get()
+        let message = RPCBytes.request(token)
+        func code(_ form: Form, _ body: [UInt8], _ fields: String) -> Int? {
+            let (answer, code) = form.answer(caller.ask(Self.post(form, body, fields)))
+            if code == 0 { #expect(form.verdict(answer ?? []) == "VERDICT_VALID") }
+            return code
+        }
+        let (whole, each) = ("Content-Encoding: gzip\r\n", "Grpc-Encoding: gzip\r\n")
+        let json = Form.json.body(token)
+        #expect(code(.proto, gzip(message), whole) == 0)
+        #expect(code(.json, gzip(json), whole) == 0)
+        #expect(code(.web, RPCBytes.frame(gzip(message), flags: 1), each) == 0)
+        #expect(code(.web, RPCBytes.frame(message), each) == 0)
+        #expect(code(.webJSON, RPCBytes.frame(gzip(json), flags: 1), each) == 0)
+        let invalid = Int(Status.invalidArgument.rawValue)
+        #expect(code(.web, RPCBytes.frame(gzip(message), flags: 1), "") == invalid)
+        #expect(code(.proto, message, whole) == invalid)
+        // More than the limit, by what it states and by what it has.
+        let long = gzip(message, states: (64 << 10) + 1)
+        #expect(code(.proto, long, whole) == Int(Status.resourceExhausted.rawValue))
+        #expect(code(.proto, gzip(message, states: 10), whole) == invalid)
+        // No message is none, however it is compressed.
+        #expect(code(.proto, [], whole) == Int(Status.invalidArgument.rawValue))
     }
 
     // MARK: Receipts

@@ -298,17 +298,21 @@ extension HTTPSession {
 
     /// Parses a body: a short one here, as a part of the connection's share of the turn, and others
     /// on a background thread.
+    ///
+    /// - Parameter work: the bytes to parse; nil for those of the body.
     func perform<Value: Sendable>(
         _ id: UInt64, _ body: SlabBytes, _ connection: Connection,
+        work: Int? = nil,
         _ parse: @escaping @Sendable (SlabBytes) throws(HTTPProblem) -> Value,
         then done: @escaping (Result<Value, HTTPProblem>) -> Void
     ) {
-        guard body.count > ServerLimits.bytesParsedInPlace else {
+        let bytes = work ?? body.count
+        guard bytes > ServerLimits.bytesParsedInPlace else {
             connection.reading.use(ServerLimits.turnShare(ofJSON: body.span))
             return done(result(of: parse, body))
         }
         let mine = LoopBound(done, to: connection.stream.loop)
-        let job = ParseJob(connection: connection, id: id, bytes: body.count) {
+        let job = ParseJob(connection: connection, id: id, bytes: bytes) {
             let parsed = result(of: parse, body)
             return { mine.value(parsed) }
         }

@@ -32,7 +32,7 @@ extension HTTPSession {
         }
         var size: Int?
         if case .length(let length) = head.body { size = length }
-        if RPCArrival.canStream(form) {
+        if RPCArrival.canStream(form), call.compression == .identity || form.framing.hasFrames {
             call.arrival = RPCArrival(
                 form, bodyBytes: size, headLimit: RPCFrame.prefixBytes + connection.limits.headBytes
             )
@@ -155,20 +155,23 @@ extension HTTPSession {
     private func take(_ call: RPCCall, _ body: SlabBytes, _ id: UInt64, _ connection: Connection) {
         let began = connection.requestBegan
         let limits = RPCRequest.Limits(
-            headBytes: connection.limits.headBytes, items: connection.limits.resolveItems)
-        let form = call.form
+            headBytes: connection.limits.headBytes, items: connection.limits.resolveItems,
+            messageBytes: connection.limits.httpJSONBytes)
+        let (form, compression) = (call.form, call.compression)
         // A few fields, whose content is not looked at.
-        if RPCArrival.canStream(form) {
+        if RPCArrival.canStream(form), compression == .identity {
             do throws(HTTPProblem) {
                 try take(
-                    RPCRequest(body.span, form, limits), of: body, call, id, connection, began)
+                    RPCRequest(body.span, form, .identity, limits), of: body, call, id, connection,
+                    began)
             } catch {
                 refuse(id, error, connection)
             }
             return
         }
-        perform(id, body, connection) { body throws(HTTPProblem) in
-            try RPCRequest(body.span, form, limits)
+        let work = RPCRequest.work(body.span, form, compression, limits)
+        perform(id, body, connection, work: work) { body throws(HTTPProblem) in
+            try RPCRequest(body.span, form, compression, limits)
         } then: { [self] result in
             do throws(HTTPProblem) {
                 try take(result.get(), of: body, call, id, connection, began)

@@ -41,6 +41,7 @@ struct RPCArrival: Sendable {
             guard let frame = try RPCFrame(bytes) else { return .needMore }
             let (stated, announced) = (RPCFrame.prefixBytes + frame.length, end)
             guard announced == nil || announced == stated else { throw .wrongMessageLength }
+            guard !frame.isCompressed else { return .whole }
             end = stated
             hasPrefix = true
         }

@@ -7,6 +7,8 @@ struct RPCCall: Sendable {
     let form: RPCForm
     /// Milliseconds; 0 for the server's default.
     var timeout: UInt32 = 0
+    /// How messages are compressed.
+    private(set) var compression = RPCCompression.identity
     /// The app entry that an API key chose; nil where none is needed.
     var app: String?
     /// Looks for evidence to verify as it arrives; nil for a message that is read whole.
@@ -17,11 +19,19 @@ struct RPCCall: Sendable {
     /// Reads what the head of a request says about a call.
     init(_ form: RPCForm, _ head: HTTPHead, _ bytes: Span<UInt8>) throws(HTTPProblem) {
         self.form = form
-        for field in [HTTPField.contentEncoding, .grpcEncoding] {
-            guard let value = head[field] else { continue }
-            guard bytes.extracting(value).equalsLowercase("identity") else {
-                throw .compressedMessage
-            }
+        let coding = form.framing.hasFrames ? HTTPField.grpcEncoding : .contentEncoding
+        if let value = head[coding] {
+            // Base64 of a compressed message is what no client sends.
+            guard let named = RPCCompression(bytes.extracting(value)),
+                named == .identity || form.framing != .grpcWebText
+            else { throw .otherCompression }
+            compression = named
+        }
+        // The body as a whole, which the protocol does not compress.
+        if form.framing.hasFrames, let value = head[.contentEncoding],
+            RPCCompression(bytes.extracting(value)) != .identity
+        {
+            throw .otherCompression
         }
         if form.framing == .connect, let version = head[.connectVersion],
             !bytes.extracting(version).equals("1")
@@ -67,6 +77,22 @@ struct RPCCall: Sendable {
     }
 }
 
+/// How a request's messages are compressed. Answers are not.
+enum RPCCompression: Sendable {
+    case identity, gzip
+
+    /// Nil for another name.
+    init?(_ name: Span<UInt8>) {
+        if name.equalsLowercase("identity") {
+            self = .identity
+        } else if name.equalsLowercase("gzip") {
+            self = .gzip
+        } else {
+            return nil
+        }
+    }
+}
+
 extension RPCMethod {
     /// The form of a request and of its answer; nil for one that is not known.
     func form(of head: HTTPHead, _ bytes: Span<UInt8>) -> RPCForm? {
@@ -95,7 +121,7 @@ enum RPCQuery {
             throw HTTPProblem(400, .invalidArgument, "connect is not v1, the only version")
         }
         if let compression = value("compression", of: head, bytes), compression != "identity" {
-            throw .compressedMessage
+            throw .otherCompression
         }
         guard let text = value("message", of: head, bytes) else {
             throw HTTPProblem(400, .invalidArgument, "the query has no message")

@@ -12,12 +12,14 @@ struct RPCFrame: Equatable, Sendable {
 
     /// The number of bytes of the content.
     let length: Int
+    /// Whether the message is compressed.
+    let isCompressed: Bool
 
     /// Reads the prefix of a request's message; nil if it is incomplete.
     init?(_ bytes: Span<UInt8>) throws(HTTPProblem) {
         guard bytes.count > 0 else { return nil }
-        guard bytes[0] & Self.compressed == 0 else { throw .compressedMessage }
-        guard bytes[0] == 0 else {
+        isCompressed = bytes[0] == Self.compressed
+        guard bytes[0] == 0 || isCompressed else {
             throw HTTPProblem(400, .invalidArgument, "a message has flags that are not known here")
         }
         guard bytes.count >= Self.prefixBytes else { return nil }
@@ -45,6 +47,9 @@ struct RPCFrame: Equatable, Sendable {
 }
 
 extension HTTPProblem {
-    static let compressedMessage = HTTPProblem(
-        415, .unimplemented, "compressed messages are not accepted: send them with identity")
+    static let otherCompression = HTTPProblem(
+        415, .unimplemented, "messages are compressed with gzip, or not at all (identity)")
+
+    static let undeclaredCompression = HTTPProblem(
+        400, .invalidArgument, "a message is compressed, and grpc-encoding does not say how")
 }

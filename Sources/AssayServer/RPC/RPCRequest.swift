@@ -31,34 +31,76 @@ struct RPCRequest: Sendable {
     struct Limits: Sendable {
         var headBytes: Int
         var items: Int
+        /// Bytes of a message that was decompressed.
+        var messageBytes: Int
     }
 
     /// Fields beside the evidence. The calls have three; a later contract adds a few.
     private static let otherFields = 256
 
     /// Reads the body of a request.
-    init(_ body: Span<UInt8>, _ form: RPCForm, _ limits: Limits) throws(HTTPProblem) {
-        if form.framing == .grpcWebText {
+    init(
+        _ body: Span<UInt8>, _ form: RPCForm, _ compression: RPCCompression,
+        _ limits: Limits
+    ) throws(HTTPProblem) {
+        switch form.framing {
+        case .connect:
+            // A body without bytes is an empty message, also where a field says gzip.
+            if compression == .gzip, body.count > 0 {
+                try self.init(compressed: body, form, limits)
+            } else {
+                try self.init(message: body, at: 0, form, limits)
+            }
+        case .grpcWeb: try self.init(frame: body, form, compression, limits)
+        case .grpcWebText:
             let binary = try Self.decodeText(body)
-            try self.init(frame: binary.span, form, limits)
+            try self.init(frame: binary.span, form, compression, limits)
             isolate(from: binary.span)
-        } else if form.framing == .grpcWeb {
-            try self.init(frame: body, form, limits)
-        } else {
-            try self.init(message: body, at: 0, form, limits)
         }
+    }
+
+    /// The bytes that reading a body makes, at most.
+    static func work(
+        _ body: Span<UInt8>, _ form: RPCForm, _ compression: RPCCompression, _ limits: Limits
+    ) -> Int {
+        let isCompressed =
+            form.framing.hasFrames
+            ? (try? RPCFrame(body))?.isCompressed == true : compression == .gzip
+        guard isCompressed, let size = Gzip.statedSize(of: body) else { return body.count }
+        return body.count + min(size, limits.messageBytes)
     }
 
     /// The one message of a unary call.
     private init(
-        frame body: Span<UInt8>, _ form: RPCForm, _ limits: Limits
+        frame body: Span<UInt8>, _ form: RPCForm, _ compression: RPCCompression, _ limits: Limits
     ) throws(HTTPProblem) {
         guard let frame = try RPCFrame(body) else {
             throw HTTPProblem(400, .invalidArgument, "the body has no message")
         }
         let start = RPCFrame.prefixBytes
         guard frame.length == body.count - start else { throw .wrongMessageLength }
-        try self.init(message: body.extracting(start...), at: start, form, limits)
+        let message = body.extracting(start...)
+        if frame.isCompressed {
+            guard compression == .gzip else { throw .undeclaredCompression }
+            try self.init(compressed: message, form, limits)
+        } else {
+            try self.init(message: message, at: start, form, limits)
+        }
+    }
+
+    private init(
+        compressed bytes: Span<UInt8>, _ form: RPCForm, _ limits: Limits
+    ) throws(HTTPProblem) {
+        let message: [UInt8]
+        do throws(GzipError) {
+            message = try Gzip.decompress(bytes, limit: limits.messageBytes)
+        } catch .tooLarge(let limit) {
+            throw .bodyTooLarge(limit: limit)
+        } catch {
+            throw HTTPProblem(400, .invalidArgument, "the message is not gzip: \(error)")
+        }
+        try self.init(message: message.span, at: 0, form, limits)
+        isolate(from: message.span)
     }
 
     /// - Parameter offset: the index of the message in the body.
