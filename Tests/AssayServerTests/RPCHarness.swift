@@ -9,6 +9,13 @@ enum RPCBytes {
     static let verify = "/assay.v1.Verifier/Verify"
     static let evidenceField = 100
 
+    /// A request of HTTP with a message, or a frame.
+    static func post(
+        _ form: RPCTestForm, _ body: [UInt8], _ fields: String = "", path: String = verify
+    ) -> [UInt8] {
+        HTTPClient.post(path, body, type: form.rawValue, fields)
+    }
+
     /// A VerifyRequest.
     static func request(
         _ evidence: [UInt8], kind: EvidenceKind? = .transaction, app: String? = nil,
@@ -122,5 +129,58 @@ final class SimulatedCaller {
         let body = Array(received[end.upperBound..<end.upperBound + length])
         received.removeFirst(end.upperBound + length)
         return HTTPClient.Response(status: status, head: head, body: body)
+    }
+}
+
+/// The forms of a call: the media type, and how a message is its body.
+enum RPCTestForm: String, CaseIterable {
+    case proto = "application/proto"
+    case json = "application/json"
+    case web = "application/grpc-web+proto"
+    case webJSON = "application/grpc-web+json"
+    case text = "application/grpc-web-text"
+
+    func body(_ evidence: [UInt8], bundleId: String? = nil) -> [UInt8] {
+        let kind = "EVIDENCE_KIND_TRANSACTION"
+        let proto = RPCBytes.request(evidence, bundleId: bundleId)
+        let json = RPCBytes.json(evidence, kind: kind, bundleId: bundleId)
+        switch self {
+        case .proto: return proto
+        case .json: return json
+        case .web: return RPCBytes.frame(proto)
+        case .webJSON: return RPCBytes.frame(json)
+        case .text: return Base64.encode(RPCBytes.frame(proto).span)
+        }
+    }
+
+    /// The message and the code of an answer.
+    func answer(_ response: HTTPClient.Response?) -> (message: [UInt8]?, code: Int?) {
+        guard let response else { return (nil, nil) }
+        switch self {
+        case .proto, .json:
+            if response.status == 200 { return (response.body, 0) }
+            let name = response.member("code")
+            return (
+                nil, Status.allCases.first { $0.connectName == name }.map { Int($0.rawValue) }
+            )
+        case .web, .webJSON, .text:
+            let body =
+                self == .text
+                ? (try? Base64.decode(response.body.span)) ?? [] : response.body
+            let frames = RPCBytes.frames(body)
+            return (frames?.message, frames?.trailers["grpc-status"].flatMap { Int($0) })
+        }
+    }
+
+    func verdict(_ message: [UInt8]) -> String? {
+        switch self {
+        case .json, .webJSON:
+            guard let json = try? JSONDocument.parse(message, limit: .max).root else {
+                return nil
+            }
+            return json["verification"]?["verdict"]?.string
+        case .proto, .web, .text:
+            return RPCBytes.verification(message).map { "VERDICT_\($0.verdict.name)" }
+        }
     }
 }

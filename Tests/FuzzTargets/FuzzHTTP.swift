@@ -4,6 +4,7 @@ import AssayHTTP
 import AssayIO
 import AssayModels
 import AssayServer
+import AssayWire
 import TestSupport
 
 /// HTTP: the parsers alone, and a complete server behind a Unix socket.
@@ -11,6 +12,8 @@ extension FuzzTarget {
     private static let httpWords = [
         "Content-Length: ", "Transfer-Encoding: chunked\r\n", "Connection: close\r\n",
         "Expect: 100-continue\r\n", "Host: a\r\n", "\r\n\r\n", "HTTP/1.1", "HTTP/1.0",
+        "Content-Type: application/proto\r\n", "POST /assay.v1.Verifier/Verify HTTP/1.1\r\n",
+        "Content-Type: application/grpc-web\r\n", "Content-Encoding: gzip\r\n",
         "Content-Type: application/json\r\n", "POST /v1/verify?kind=auto HTTP/1.1\r\n",
     ]
 
@@ -60,8 +63,31 @@ extension FuzzTarget {
             seeds.append(
                 Array((start + "Transfer-Encoding: chunked\r\n\r\n\(size)\r\n").utf8) + bytes
                     + Array("\r\n0\r\n\r\n".utf8))
+            seeds += callSeeds(kind, bytes, head)
         }
         return seeds
+    }
+}
+
+extension FuzzTarget {
+    /// Calls of Connect and gRPC-Web.
+    private static func callSeeds(
+        _ kind: EvidenceKind, _ evidence: [UInt8], _ head: String
+    ) -> [[UInt8]] {
+        var call = MessageBuilder()
+        call.set(1, varint: UInt64(kind.rawValue))
+        var message = MessageBuilder()
+        message.set(5, bytes: call.bytes)
+        message.set(100, bytes: evidence)
+        let count = message.bytes.count
+        let prefix =
+            [0, UInt8(count >> 24), UInt8(count >> 16 & 255)]
+            + [UInt8(count >> 8 & 255), UInt8(count & 255)]
+        return [("proto", message.bytes), ("grpc-web", prefix + message.bytes)].map { type, body in
+            Array(
+                ("POST /assay.v1.Verifier/Verify \(head)Content-Type: application/\(type)\r\n"
+                    + "Content-Length: \(body.count)\r\n\r\n").utf8) + body
+        }
     }
 }
 
