@@ -249,8 +249,8 @@ let package = Package(
             name: "AssayServerTests",
             dependencies: [
                 "Assay", "AssayAdmin", "AssayBytes", "AssayEntitlements", "AssayHTTP",
-                "AssayServer", "AssayClient", "AssayKeys", "AssayMint", "AssayModels", "AssayWire",
-                "AssayIO", "COpenSSL", "TestSupport",
+                "AssayServer", "AssayClient", "AssayKeys", "AssayLocks", "AssayMint", "AssayModels",
+                "AssayWire", "AssayIO", "COpenSSL", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -30,6 +30,9 @@ package final class Locked<Value: Sendable>: @unchecked Sendable {
     /// Waits for the lock, runs the body with the value, and unlocks.
     @inlinable
     package func withLock<R, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
+        #if DEBUG
+            LockCount.didLock()
+        #endif
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
         return try unsafe body(&value.pointee)

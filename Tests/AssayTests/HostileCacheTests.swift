@@ -193,7 +193,8 @@ import Testing
         }
         #expect(verifier.chains.validations == 1)
         #expect(verifier.chains.counts == (1, 0))
-        let isKnown = verifier.hasKnownChain(genuine.span, as: .transaction)
+        let header = Fixture.segments(genuine)[0]
+        let isKnown = verifier.chains.isKnown(header: header.span)
         #expect(isKnown)
     }
 

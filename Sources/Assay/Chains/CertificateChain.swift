@@ -60,6 +60,18 @@ final class ValidatedChain: AnchoredChain {
         window = first <= last ? first...last : nil
     }
 
+    /// The same chain, in objects that nobody else refers to.
+    var copy: ValidatedChain { ValidatedChain(copying: self) }
+
+    private init(copying chain: ValidatedChain) {
+        certificates = chain.certificates
+        anchor = chain.anchor
+        leafKey = PublicKey(sharing: chain.leafKey)
+        serial = String(decoding: chain.serial.utf8, as: UTF8.self)
+        window = chain.window
+        renewals = chain.renewals.map(\.copy)
+    }
+
     var leaf: Certificate { certificates.leaf }
     var isPinnedLeaf: Bool { certificates.intermediate == nil }
     /// The last second at which the chain is valid under any of its roots.

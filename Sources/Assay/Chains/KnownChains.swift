@@ -53,10 +53,16 @@ final class KnownChains: Sendable {
 
     /// The chain of this JWS's header if it is among the most recently used. Takes one comparison
     /// per entry, instead of a search for the header's end and a hash.
-    ///
-    /// - Parameter counts: whether to count a hit. True for the first look-up of a verification.
-    func recent(_ token: Span<UInt8>, counts: Bool) -> KnownChain? {
-        tables.withLock { $0.recent(token, counts: counts) }
+    /// Counts a hit.
+    func recent(_ token: Span<UInt8>) -> KnownChain? {
+        tables.withLock { $0.recent(token) }
+    }
+
+    /// Records the use of a known chain by a thread that keeps it in a cache of its own.
+    func didUse(_ chain: KnownChain, hits: Int) {
+        let header = chain.header
+        let key = keyedHash(header.span)
+        tables.withLock { $0.didUse(chain, key, hits: hits) }
     }
 
     /// Whether the chain of this header has validated.
@@ -177,7 +183,7 @@ final class KnownChain: Sendable {
     /// SHA-256 state after the header and the full stop that follows it.
     let headerDigest: SHA256
     let header: [UInt8]
-    fileprivate let isEntered = Atomic<Bool>(false)
+    fileprivate let isEntered: Atomic<Bool>
 
     init(header: Span<UInt8>, chain: ValidatedChain) {
         var digest = SHA256()
@@ -186,6 +192,16 @@ final class KnownChain: Sendable {
         headerDigest = digest
         self.header = header.array
         self.chain = chain
+        isEntered = Atomic(false)
+    }
+
+    /// The same, for one thread: an object whose references other threads do not count.
+    init(copying known: KnownChain) {
+        chain = known.chain.copy
+        headerDigest = known.headerDigest
+        let shared = known.header
+        header = shared.span.array
+        isEntered = Atomic(true)
     }
 
     func isHeader(of token: Span<UInt8>) -> Bool {
@@ -272,13 +288,19 @@ private struct Tables {
         return entry.chain
     }
 
-    mutating func recent(_ token: Span<UInt8>, counts: Bool) -> KnownChain? {
+    mutating func recent(_ token: Span<UInt8>) -> KnownChain? {
         for entry in recent where entry.chain.isHeader(of: token) {
             didUse(entry)
-            if counts { hits &+= 1 }
+            hits &+= 1
             return entry.chain
         }
         return nil
+    }
+
+    /// Records uses that a thread has counted itself. The chain can be forgotten by now.
+    mutating func didUse(_ chain: KnownChain, _ key: UInt64, hits: Int) {
+        self.hits &+= UInt64(hits)
+        if let entry = known[key], entry.chain === chain { didUse(entry) }
     }
 
     private mutating func didUse(_ entry: Known) {

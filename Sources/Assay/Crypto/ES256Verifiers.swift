@@ -13,13 +13,21 @@ package final class ES256Verifiers: Sendable {
     }
 
     package func withVerifier<Result>(_ body: (ES256BatchVerifier) -> Result) -> Result {
-        let verifier =
-            idle.withLock { $0.popLast() } ?? ES256BatchVerifier(tables: tables, engine: engine)
+        let verifier = take()
         let result = body(verifier)
         verifier.clear()
+        giveBack(verifier)
+        return result
+    }
+
+    func take() -> ES256BatchVerifier {
+        idle.withLock { $0.popLast() } ?? ES256BatchVerifier(tables: tables, engine: engine)
+    }
+
+    /// - Parameter verifier: a clear one.
+    func giveBack(_ verifier: ES256BatchVerifier) {
         idle.withLock { idle in
             if idle.count < Limits.idleBatchVerifiers { idle.append(verifier) }
         }
-        return result
     }
 }

@@ -51,7 +51,7 @@ package final class IssuerTables: Sendable {
     /// second one requests the table. Not the first one: an intermediate with one leaf needs none.
     package func noteUse(of key: PublicKey) {
         guard building != .never, key.issuerTable == nil else { return }
-        let uses = key.uses.add(1, ordering: .relaxed).newValue
+        let uses = key.countUses(1).newValue
         // Asks again after as many signatures, in case all places were taken.
         if uses % Limits.issuerTableUses == 0 || building == .onRequest && uses == 2 {
             request(key)

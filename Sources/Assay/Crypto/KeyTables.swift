@@ -33,17 +33,17 @@ package final class KeyTables: Sendable {
 
     /// Counts valid signatures of a key without a table.
     package func note(_ key: PublicKey, held: Int) {
-        guard isEnabled, held > 0, key.curve == .p256 else { return }
-        let uses = key.uses.add(held, ordering: .relaxed)
+        // No count is written for a key that has its table: all threads use the frequent ones.
+        guard isEnabled, held > 0, key.curve == .p256, key.table == nil else { return }
+        let uses = key.countUses(held)
         // Exactly one thread crosses the line. While every slot is taken, the key asks again
         // after `keyTableUses` more signatures.
         let line = Limits.keyTableUses
         guard uses.oldValue / line != uses.newValue / line else { return }
-        guard key.table == nil, tables < Limits.keyTables, !isBroken.load(ordering: .relaxed)
-        else { return }
+        guard tables < Limits.keyTables, !isBroken.load(ordering: .relaxed) else { return }
         pending.withLock { pending in
             guard pending.count < Limits.keyTables else { return }
-            pending.append(PendingKey(key: key))
+            pending.append(PendingKey(key: key.shared))
             pendingCount.store(pending.count, ordering: .relaxed)
         }
     }

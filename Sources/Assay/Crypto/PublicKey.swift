@@ -7,8 +7,9 @@ import Synchronization
     let key: OpaquePointer
     let curve: SubjectPublicKey.Curve
     private let octets: [UInt8]
-    /// The number of valid signatures of this key, counted until it has a table.
-    let uses = Atomic<Int>(0)
+    /// The key that this one is another object of: that has the count of uses and gets the tables.
+    private let original: PublicKey?
+    private let useCount = Atomic<Int>(0)
     /// Set once, by the thread that builds the table. Other threads verify without it meanwhile.
     private let tableReference = AtomicLazyReference<KeyTable>()
 
@@ -21,20 +22,38 @@ import Synchronization
         unsafe self.key = key
         self.curve = curve
         octets = point
+        original = nil
+    }
+
+    /// Makes another object of the same key, so that a thread counts references of its own.
+    init(sharing key: PublicKey) {
+        unsafe precondition(EVP_PKEY_up_ref(key.key) == 1)
+        unsafe self.key = key.key
+        curve = key.curve
+        octets = key.octets
+        original = key.shared
+    }
+
+    /// The object that has the key's tables.
+    var shared: PublicKey { original ?? self }
+
+    /// Counts valid signatures of a key without a table.
+    func countUses(_ count: Int) -> (oldValue: Int, newValue: Int) {
+        shared.useCount.add(count, ordering: .relaxed)
     }
 
     /// The uncompressed point, `04 ‖ x ‖ y`.
     var point: [UInt8] { octets }
 
     /// The key's table; nil until `KeyTables` has built one.
-    var table: KeyTable? { tableReference.load() }
+    var table: KeyTable? { shared.tableReference.load() }
 
-    func adopt(_ table: KeyTable) { _ = tableReference.storeIfNil(table) }
+    func adopt(_ table: KeyTable) { _ = shared.tableReference.storeIfNil(table) }
 
     /// The table for signatures of certificates; nil until `IssuerTables` has built one.
-    var issuerTable: IssuerTable? { issuerTableReference.load() }
+    var issuerTable: IssuerTable? { shared.issuerTableReference.load() }
 
-    func adopt(_ table: IssuerTable) { _ = issuerTableReference.storeIfNil(table) }
+    func adopt(_ table: IssuerTable) { _ = shared.issuerTableReference.storeIfNil(table) }
 
     deinit { unsafe EVP_PKEY_free(key) }
 

@@ -56,10 +56,10 @@ final class UnverifiedJWS: Sendable {
 
     /// Checks everything except the signature, cheap checks first.
     static func read(
-        _ token: Span<UInt8>, chains: KnownChains, now: Timestamp,
+        _ token: Span<UInt8>, chains: ChainLookup, now: Timestamp,
         unknownChains: UnknownChainPolicy, log: CheckLog? = nil
     ) throws(Refusal) -> ChainOutcome<UnverifiedJWS> {
-        let recent = log == nil ? chains.recent(token, counts: true) : nil
+        let recent = log == nil ? chains.recent(token) : nil
         log?.begin(.segments, found: "\(token.count) characters")
         let segments = try JWSSegments(token, headerEnd: recent?.header.count)
         let text = try Base64URL.segment(
@@ -127,7 +127,7 @@ struct VerifiedJWS: Sendable {
     /// Throws INVALID_SIGNATURE unless the signature verifies.
     /// - Parameter signatureHolds: The result for `unverified.signature`.
     init(
-        _ unverified: UnverifiedJWS, signatureHolds: Bool, chains: KnownChains,
+        _ unverified: UnverifiedJWS, signatureHolds: Bool, chains: ChainLookup,
         log: CheckLog? = nil
     ) throws(Refusal) {
         log?.begin(.signature, expected: unverified.chain.leaf.keyText)

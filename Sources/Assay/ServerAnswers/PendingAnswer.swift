@@ -27,7 +27,8 @@ struct PendingAnswer: Sendable {
     /// first member that is refused or deferred decides, so that an answer has one failing chain
     /// validated at most.
     static func read(
-        _ evidence: Span<UInt8>, _ request: VerificationRequest, _ verifier: Verifier
+        _ evidence: Span<UInt8>, _ request: VerificationRequest, _ verifier: Verifier,
+        chains: ChainLookup
     ) throws(Refusal) -> ChainOutcome<PendingAnswer> {
         let body = try ServerAnswerBody(evidence)
         var answer = PendingAnswer(body)
@@ -47,7 +48,7 @@ struct PendingAnswer: Sendable {
             do throws(Refusal) {
                 outcome = try member.token.withUTF8 { token throws(Refusal) in
                     try UnverifiedJWS.read(
-                        token, chains: verifier.chains, now: request.now,
+                        token, chains: chains, now: request.now,
                         unknownChains: request.unknownChains, log: log)
                 }
             } catch {
@@ -68,7 +69,7 @@ struct PendingAnswer: Sendable {
     /// Advances all members by one step, with the results of the pending signature checks.
     /// Returns the state that follows: the first member that is refused or deferred decides.
     mutating func advance(
-        _ holds: ArraySlice<Bool>, _ request: VerificationRequest, chains: KnownChains
+        _ holds: ArraySlice<Bool>, _ request: VerificationRequest, chains: ChainLookup
     ) throws(Refusal) -> PreparedVerification.State {
         var next = holds.startIndex
         for index in members.indices {

@@ -6,13 +6,13 @@ extension Verifier {
     package func prepareDetectingKind(
         _ evidence: Span<UInt8>, policy: Policy, expecting expectations: Expectations = .none,
         inApp: InAppSelection = .all, at now: Timestamp,
-        unknownChains: UnknownChainPolicy = .validate
+        unknownChains: UnknownChainPolicy = .validate, cache: ThreadCache? = nil
     ) -> PreparedVerification {
         let kind = Self.likelyKind(of: evidence)
         // Evidence that is refused before its kind matters still gets its verdict.
         var prepared = prepare(
             evidence, as: kind ?? .transaction, policy: policy, expecting: expectations,
-            inApp: inApp, at: now, unknownChains: unknownChains)
+            inApp: inApp, at: now, unknownChains: unknownChains, cache: cache)
         prepared.hasUnknownKind = kind == nil
         return prepared
     }

@@ -102,7 +102,7 @@ package struct PreparedVerification: Sendable {
     }
 
     /// Advances by one step, with the results of the pending signature checks.
-    mutating func advance(_ holds: ArraySlice<Bool>, chains: KnownChains) {
+    mutating func advance(_ holds: ArraySlice<Bool>, chains: ChainLookup) {
         do throws(Refusal) {
             switch state {
             case .jws(let unverified):
@@ -130,7 +130,7 @@ package struct PreparedVerification: Sendable {
 
     /// Decodes a JWS whose signature holds, and checks its kind, policy and expectations.
     private func afterSignature(
-        _ jws: VerifiedJWS, chains: KnownChains
+        _ jws: VerifiedJWS, chains: ChainLookup
     ) throws(Refusal) -> State {
         var (evidence, claims) = try jws.decode(as: request.kind, log: request.log)
         if request.admitsMissingBundle, claims.bundleId == nil { claims.carriesBundleId = false }

@@ -30,7 +30,7 @@ final class SignedNotification: Sendable {
     /// Reads the notification and its nested evidence, without checking the nested signatures.
     static func read(
         _ jws: VerifiedJWS, _ payload: ResponseBodyV2DecodedPayload, claims: EvidenceClaims,
-        chains: KnownChains, now: Timestamp, unknownChains: UnknownChainPolicy,
+        chains: ChainLookup, now: Timestamp, unknownChains: UnknownChainPolicy,
         log: CheckLog? = nil
     ) throws(Refusal) -> ChainOutcome<SignedNotification> {
         let members: [(String, EvidenceKind, String?)] = [
@@ -60,7 +60,7 @@ final class SignedNotification: Sendable {
     /// Returns the notification with its nested evidence, or throws the first refusal.
     func verified(
         _ signaturesHold: ArraySlice<Bool>, expecting expectations: Expectations,
-        chains: KnownChains, log: CheckLog? = nil
+        chains: ChainLookup, log: CheckLog? = nil
     ) throws(Refusal) -> VerifiedEvidence {
         var transaction: VerifiedPayload<JWSTransactionDecodedPayload>?
         var renewalInfo: VerifiedPayload<JWSRenewalInfoDecodedPayload>?

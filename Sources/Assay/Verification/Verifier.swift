@@ -107,48 +107,37 @@ public final class Verifier: Sendable {
         return batch[0].verification
     }
 
-    /// Whether this JWS has a chain that validated before, and cannot nest evidence with another
-    /// chain: verifying it then takes one ES256 signature at most. The check costs about a
-    /// microsecond. False for anything but a JWS.
-    package func hasKnownChain(_ evidence: Span<UInt8>, as kind: EvidenceKind) -> Bool {
-        switch kind {
-        case .transaction, .renewalInfo, .appTransaction, .realtimeRequest:
-            if chains.recent(evidence, counts: false) != nil { return true }
-            guard let stop = evidence.firstIndex(of: UInt8(ascii: "."), from: 0) else {
-                return false
-            }
-            return chains.isKnown(header: evidence.extracting(0..<stop))
-        case .notification, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
-            return false
-        }
-    }
-
     /// Parses the evidence, resolves its chain and computes its digest: the first half of a
     /// verification. The result owns the bytes that it needs. `verifySignatures` does the second
     /// half for a whole batch.
     ///
-    /// - Parameter unknownChains: how to handle evidence whose chain has not validated before.
+    /// - Parameters:
+    ///   - unknownChains: how to handle evidence whose chain has not validated before.
+    ///   - cache: the calling thread's.
     package func prepare(
         _ evidence: Span<UInt8>, as kind: EvidenceKind, policy: Policy,
         expecting expectations: consuming Expectations = .none, inApp: InAppSelection = .all,
-        at now: Timestamp, unknownChains: UnknownChainPolicy = .validate, log: CheckLog? = nil
+        at now: Timestamp, unknownChains: UnknownChainPolicy = .validate, log: CheckLog? = nil,
+        cache: ThreadCache? = nil
     ) -> PreparedVerification {
+        let chains = ChainLookup(table: chains, cache: cache)
         let request = VerificationRequest(
             self, kind: kind, policy: policy, expectations: expectations, now: now,
             unknownChains: unknownChains, log: log)
         log?.begin(.form, found: "\(evidence.count) bytes", expected: kind.name)
         do throws(Refusal) {
-            return try prepare(evidence, request, inApp: inApp)
+            return try prepare(evidence, request, inApp: inApp, chains)
         } catch {
             guard let opened = Self.opened(evidence, as: kind) else {
                 return refused(error.describing(evidence, as: kind), request)
             }
-            return prepare(opened, request)
+            return prepare(opened, request, chains)
         }
     }
 
     private func prepare(
-        _ evidence: Span<UInt8>, _ request: VerificationRequest, inApp: InAppSelection
+        _ evidence: Span<UInt8>, _ request: VerificationRequest, inApp: InAppSelection,
+        _ chains: ChainLookup
     ) throws(Refusal) -> PreparedVerification {
         switch request.kind {
         case .appReceipt:
@@ -168,7 +157,7 @@ public final class Verifier: Sendable {
             let body = try NotificationV1Body(evidence)
             return body.prepared(request, self, inApp: inApp)
         case .serverAnswer:
-            let answer = try PendingAnswer.read(evidence, request, self)
+            let answer = try PendingAnswer.read(evidence, request, self, chains: chains)
             return PreparedVerification(
                 request: request,
                 state: try .init(answer) { answer throws(Refusal) in
@@ -176,19 +165,19 @@ public final class Verifier: Sendable {
                         ? .serverAnswer(answer) : .answered(try answer.verified(request))
                 })
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
-            let jws = try unverified(evidence, request)
+            let jws = try unverified(evidence, request, chains)
             return PreparedVerification(request: request, state: try .init(jws) { .jws($0) })
         }
     }
 
     /// Prepares evidence that was inside a wrapper.
     private func prepare(
-        _ opened: EvidenceWrapper.Opened, _ request: VerificationRequest
+        _ opened: EvidenceWrapper.Opened, _ request: VerificationRequest, _ chains: ChainLookup
     ) -> PreparedVerification {
         let evidence = opened.evidence
         var prepared: PreparedVerification
         do throws(Refusal) {
-            prepared = try prepare(evidence.span, request, inApp: .all)
+            prepared = try prepare(evidence.span, request, inApp: .all, chains)
         } catch {
             prepared = refused(
                 error.describing(evidence.span, as: request.kind, in: opened.wrapper), request)
@@ -210,28 +199,40 @@ public final class Verifier: Sendable {
     /// notification's own signature holds. All signatures of an answer are in the first round.
     ///
     /// - Precondition: this verifier prepared the whole batch.
-    package func verifySignatures(_ batch: inout [PreparedVerification]) {
+    /// - Parameter cache: the calling thread's.
+    package func verifySignatures(
+        _ batch: inout [PreparedVerification], cache: ThreadCache? = nil
+    ) {
         // Receipts have no pending signatures: `prepare` verified their chain and signature.
-        if batch.contains(where: { $0.pendingSignatureCount > 0 }) { verifySignatures(of: &batch) }
+        if batch.contains(where: { $0.pendingSignatureCount > 0 }) {
+            if let cache {
+                cache.withVerifier(of: signatures) { verifySignatures(of: &batch, by: $0, cache) }
+            } else {
+                signatures.withVerifier { verifySignatures(of: &batch, by: $0, nil) }
+            }
+        }
         guard keyTables == .withSignatures else { return }
         if needsMaintenance { performMaintenance() }
     }
 
-    private func verifySignatures(of batch: inout [PreparedVerification]) {
-        signatures.withVerifier { verifier in
-            while true {
-                verifier.clear()
-                for index in batch.indices {
-                    batch[index].appendPendingSignatures(to: &verifier.checks)
-                }
-                guard !verifier.checks.isEmpty else { return }
-                verifier.verify()
-                advance(&batch, verifier.holds)
+    private func verifySignatures(
+        of batch: inout [PreparedVerification], by verifier: ES256BatchVerifier,
+        _ cache: ThreadCache?
+    ) {
+        while true {
+            verifier.clear()
+            for index in batch.indices {
+                batch[index].appendPendingSignatures(to: &verifier.checks)
             }
+            guard !verifier.checks.isEmpty else { return }
+            verifier.verify()
+            advance(&batch, verifier.holds, ChainLookup(table: chains, cache: cache))
         }
     }
 
-    private func advance(_ batch: inout [PreparedVerification], _ holds: [Bool]) {
+    private func advance(
+        _ batch: inout [PreparedVerification], _ holds: [Bool], _ chains: ChainLookup
+    ) {
         var next = 0
         for index in batch.indices {
             let count = batch[index].pendingSignatureCount
@@ -277,13 +278,13 @@ public final class Verifier: Sendable {
     }
 
     private func unverified(
-        _ evidence: Span<UInt8>, _ request: VerificationRequest
+        _ evidence: Span<UInt8>, _ request: VerificationRequest, _ chains: ChainLookup
     ) throws(Refusal) -> ChainOutcome<UnverifiedJWS> {
         let isObject = evidence.count > 0 && evidence[0] == UInt8(ascii: "{")
         if isObject, request.kind == .notification || request.kind == .realtimeRequest {
             let token = try Self.signedPayload(in: evidence)
             do throws(Refusal) {
-                return try read(token.span, request)
+                return try read(token.span, request, chains)
             } catch {
                 throw error.describing(token.span, as: request.kind)
             }
@@ -291,11 +292,11 @@ public final class Verifier: Sendable {
         guard !isObject else {
             throw Refusal(.malformed, "this is JSON or a property list, not a compact JWS")
         }
-        return try read(evidence.withoutLineBreak, request)
+        return try read(evidence.withoutLineBreak, request, chains)
     }
 
     private func read(
-        _ token: Span<UInt8>, _ request: VerificationRequest
+        _ token: Span<UInt8>, _ request: VerificationRequest, _ chains: ChainLookup
     ) throws(Refusal) -> ChainOutcome<UnverifiedJWS> {
         try UnverifiedJWS.read(
             token, chains: chains, now: request.now, unknownChains: request.unknownChains,

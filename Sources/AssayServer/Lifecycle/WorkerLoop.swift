@@ -1,3 +1,4 @@
+import Assay
 import AssayIO
 import AssayWire
 
@@ -118,6 +119,9 @@ final class WorkerLoop {
         report()
         endIfDrained()
     }
+
+    /// What this thread keeps of the verifiers' caches.
+    var threadCache: ThreadCache { scheduler.threadCache }
 
     /// Publishes the worker's state to other threads.
     func report() {

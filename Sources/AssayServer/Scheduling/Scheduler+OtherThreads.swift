@@ -11,8 +11,10 @@ extension Scheduler {
             let slice = dropOver(batch.takeShort(by: queueDelay))
             guard !slice.isEmpty else { continue }
             batch.didShare()
-            run(slice, by: { helper.loop.post($0) }, unknownChains: .deferred) {
-                scheduler, answers in
+            run(
+                slice, by: { verify in helper.post { verify($0.threadCache) } },
+                unknownChains: .deferred
+            ) { scheduler, answers in
                 scheduler.batch.sharedSliceEnded()
                 scheduler.doPendingWork(of: slice)
                 scheduler.queueDelay.didVerify(
@@ -26,7 +28,9 @@ extension Scheduler {
         let load = WorkLoad(slice)
         let background = background
         shared.countBackgroundSlice(1)
-        run(slice, by: { background.submit($0) }, unknownChains: .deferred) { scheduler, answers in
+        run(
+            slice, by: { verify in background.submit { verify(nil) } }, unknownChains: .deferred
+        ) { scheduler, answers in
             scheduler.shared.countBackgroundSlice(-1)
             scheduler.batch.threadFinished(load)
             scheduler.doPendingWork(of: slice)
@@ -45,18 +49,21 @@ extension Scheduler {
 
     /// Verifies a slice on another thread. Calls `done` on the loop's thread before the answers
     /// are delivered.
+    ///
+    /// - Parameter submit: has a thread verify the slice, with its cache if it has one.
     func run(
-        _ slice: [Job], by submit: (@escaping @Sendable () -> Void) -> Void,
+        _ slice: [Job], by submit: (@escaping @Sendable (ThreadCache?) -> Void) -> Void,
         unknownChains: UnknownChainPolicy,
         _ done: @escaping @Sendable (Scheduler, SliceAnswers) -> Void
     ) {
         let work = watch.begin(at: now)
         let (clock, loop, codecs) = (context.fixed.clock, context.loop, codecs)
         let scheduler = LoopBound(self, to: loop)
-        submit {
+        submit { cache in
             let began = loop.nanoseconds
             let now = clock()
-            let verified = JobVerification.verify(slice, at: now, unknownChains: unknownChains)
+            let verified = JobVerification.verify(
+                slice, at: now, unknownChains: unknownChains, cache: cache)
             let answers = codecs.lend { codec in
                 SliceAnswers(
                     slice, verified, began: began, at: now, codec: codec, clock: loop)

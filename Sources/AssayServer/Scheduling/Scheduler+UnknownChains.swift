@@ -29,7 +29,9 @@ extension Scheduler {
             }
         case .verify(let requests):
             let chains = chainWorkers
-            run(requests, by: { chains.submit($0) }, unknownChains: .validate) { scheduler, _ in
+            run(
+                requests, by: { verify in chains.submit { verify(nil) } }, unknownChains: .validate
+            ) { scheduler, _ in
                 scheduler.context.telemetry.metrics.validatedChains += UInt64(requests.count)
                 scheduler.addFirst(scheduler.chainQueue.finish())
             }

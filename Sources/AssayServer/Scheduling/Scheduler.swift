@@ -18,6 +18,8 @@ final class Scheduler {
     /// Takes what would keep the loop's sockets waiting.
     let background: any Executor
     let codecs = IdleCodecs()
+    /// What this thread keeps of the verifiers' caches.
+    let threadCache = ThreadCache()
     /// Gathers the items of Resolve requests.
     let resolver: Resolver
     /// Runs Fetch requests, on no thread of this server.
@@ -98,7 +100,10 @@ final class Scheduler {
         holdings.fetches = fetches.count
     }
 
-    func stop() { chainQueueTimer.close() }
+    func stop() {
+        threadCache.flush()
+        chainQueueTimer.close()
+    }
 
     // MARK: Delay
 
@@ -284,6 +289,7 @@ final class Scheduler {
         for request in batch.removeAll(where: { $0.deadline <= now }) { drop(request) }
         for request in chainQueue.removeAll(where: { isOver($0, at: now) }) { drop(request) }
         fetches.sweep()
+        threadCache.flush()
         queueDelay.age(at: context.loop.nanoseconds)
         buildIssuerTables()
         checkStall()
@@ -326,7 +332,8 @@ final class Scheduler {
     private func answerInPlace(_ slice: [Job]) {
         let time = context.fixed.clock()
         let began = context.loop.nanoseconds
-        let verified = JobVerification.verify(slice, at: time, unknownChains: .deferred)
+        let verified = JobVerification.verify(
+            slice, at: time, unknownChains: .deferred, cache: threadCache)
         let ended = context.loop.nanoseconds
         // Deferred requests count when they are answered, as in a worker's slice.
         var load = WorkLoad()

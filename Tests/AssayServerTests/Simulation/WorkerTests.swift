@@ -1,3 +1,4 @@
+import AssayLocks
 import AssayWire
 import TestSupport
 import Testing
@@ -49,6 +50,20 @@ import Testing
         simulated.slices = [:]
         for _ in 0..<10 { ask(250, one, of: simulated) }
         #expect(simulated.slices.keys.filter { $0 > 0 }.count == 4, "\(simulated.slices)")
+    }
+
+    @Test("Locks are taken for a read and for a slice, and none for a token")
+    func locksOfTokens() throws {
+        let simulated = try SimulatedServer { $0.workers = 1 }
+        let client = try client(of: simulated)
+        for _ in 0..<3 { ask(250, client, of: simulated) }
+        for _ in 0..<250 { client.ask(.genuine) }
+        let before = LockCount.ofThisThread
+        simulated.runUntilIdle()
+        let locks = LockCount.ofThisThread - before
+        #expect(client.receive(upTo: .max) == nil && client.unanswered == 0)
+        // The simulation itself takes some around each turn and slice.
+        #expect(locks > 0 && locks < 250, "\(locks)")
     }
 
     @Test("A drain ends when every worker has answered what it accepted")
