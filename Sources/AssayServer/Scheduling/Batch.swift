@@ -63,10 +63,35 @@ struct Batch {
     /// Requests that wait for a background thread.
     var longCount: Int { waiting.count + patient.count }
 
-    /// Whether more waits for the loop's thread than its next slice.
-    func hasSpareSlice(by delay: QueueDelay) -> Bool {
-        short.count > requestsPerSlice
+    /// What the loop's thread keeps for itself when it shares its requests.
+    enum Keeping {
+        /// A slice.
+        case slice
+        /// What does not fill a slice for another worker.
+        case rest
+        /// What is not worth waking another worker.
+        case crumbs
+    }
+
+    /// Whether a slice for another worker waits, besides what the loop's thread keeps.
+    func hasSpareSlice(keeping kept: Keeping, by delay: QueueDelay) -> Bool {
+        let least =
+            switch kept {
+            case .slice: 2 * sharedSlice
+            case .rest: sharedSlice
+            case .crumbs: min(Self.smallestSharedSlice, sharedSlice)
+            }
+        return short.count >= least
             || short.count > 1 && delay.nanoseconds(of: short.load) > Self.quickNanoseconds
+    }
+
+    /// Requests in a slice for another worker. Less than in one of the loop's own: the loop reads
+    /// for all, and so should verify the least.
+    private var sharedSlice: Int { (requestsPerSlice + 1) / 2 }
+
+    /// Takes the next slice for another worker.
+    mutating func takeShared(by delay: QueueDelay) -> [Job] {
+        takeShort(atMost: sharedSlice, by: delay)
     }
 
     /// Milliseconds until the last of the requests without `mayWait` is started.
@@ -147,10 +172,14 @@ struct Batch {
     /// Takes the next slice for the loop's thread: evidence that was just read is still in the
     /// processor's cache.
     mutating func takeShort(by delay: QueueDelay) -> [Job] {
+        takeShort(atMost: requestsPerSlice, by: delay)
+    }
+
+    private mutating func takeShort(atMost most: Int, by delay: QueueDelay) -> [Job] {
         var slice: [Job] = []
-        slice.reserveCapacity(min(requestsPerSlice, short.count))
+        slice.reserveCapacity(min(most, short.count))
         var time = 0.0
-        while slice.count < requestsPerSlice, time < Self.quickNanoseconds,
+        while slice.count < most, time < Self.quickNanoseconds,
             let request = short.take()
         {
             slice.append(request)

@@ -12,6 +12,9 @@ struct LoopShare {
 
     private static let nanoseconds: UInt64 = 2_000_000
 
+    /// Whether another worker verifies a part of it.
+    var hasShared = false
+
     init(began: UInt64) { self.began = began }
 
     var canWork: Bool { worked < end }

@@ -5,12 +5,19 @@ import AssayWire
 
 /// Verification on other threads: the background's for long requests, and other workers'.
 extension Scheduler {
-    /// Has idle workers verify slices while this one has more than its own next.
-    func share() {
-        while batch.hasSpareSlice(by: queueDelay), let helper = helpers.takeIdle() {
-            let slice = dropOver(batch.takeShort(by: queueDelay))
+    /// Has idle workers verify slices while this one has one for itself, too. Once it has shared,
+    /// its connections have more work than it has time: it reads and writes for them, and keeps
+    /// the rest alone.
+    ///
+    /// - Parameter ends: whether nothing more is read before this thread verifies.
+    func share(ends: Bool) {
+        while case let kept = !loopShare.hasShared ? Batch.Keeping.slice : ends ? .crumbs : .rest,
+            batch.hasSpareSlice(keeping: kept, by: queueDelay), let helper = helpers.takeIdle()
+        {
+            let slice = dropOver(batch.takeShared(by: queueDelay))
             guard !slice.isEmpty else { continue }
             batch.didShare()
+            loopShare.hasShared = true
             run(
                 slice, by: { verify in helper.post { verify($0.threadCache) } },
                 unknownChains: .deferred

@@ -28,7 +28,7 @@ final class Scheduler {
     var queueDelay = QueueDelay()
     private var queueLimit = QueueLimit()
     private var readBackoff = ReadBackoff()
-    private var loopShare = LoopShare(began: 0)
+    var loopShare = LoopShare(began: 0)
     var watch: StallWatch
     /// Has the background threads do other work than verifications.
     let tasks: BackgroundTasks
@@ -229,7 +229,7 @@ final class Scheduler {
         }
         let rest = restMilliseconds()
         loopShare.end = max(loopShare.end, loopShare.worked + rest * 1_000_000)
-        share()
+        share(ends: true)
         while loopShare.canWork, case let slice = batch.takeShort(by: queueDelay), !slice.isEmpty {
             verifyInPlace(slice)
         }
@@ -272,11 +272,10 @@ final class Scheduler {
         for slice in slices { submit(slice) }
     }
 
-    /// Has a full slice of short requests verified while more are being read: by an idle worker as
-    /// soon as there is another one, otherwise here.
+    /// Has short requests verified while more are being read: a slice by an idle worker as soon as
+    /// there is another one, a full slice here if no worker is idle.
     private func verifyFullSlice() {
-        guard batch.hasFullShortSlice else { return }
-        share()
+        share(ends: false)
         if batch.hasFullShortSlice, !helpers.hasIdle, loopShare.canWork {
             verifyInPlace(batch.takeShort(by: queueDelay))
         }
