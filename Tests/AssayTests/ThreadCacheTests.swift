@@ -5,8 +5,8 @@ import Testing
 
 @testable import Assay
 
-/// A thread's own cache in front of a verifier's: it never changes an answer, and a known token takes
-/// no lock.
+/// A thread's own cache in front of a verifier's: it never changes an answer, and a known token
+/// takes no lock.
 @Suite struct ThreadCacheTests {
     private static let kinds: [EvidenceKind] = [
         .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,

@@ -73,15 +73,18 @@ struct Batch {
         case crumbs
     }
 
+    /// The fewest waiting requests of which another worker gets a slice.
+    func leastToShare(keeping kept: Keeping) -> Int {
+        switch kept {
+        case .slice: 2 * sharedSlice
+        case .rest: sharedSlice
+        case .crumbs: min(Self.smallestSharedSlice, sharedSlice)
+        }
+    }
+
     /// Whether a slice for another worker waits, besides what the loop's thread keeps.
     func hasSpareSlice(keeping kept: Keeping, by delay: QueueDelay) -> Bool {
-        let least =
-            switch kept {
-            case .slice: 2 * sharedSlice
-            case .rest: sharedSlice
-            case .crumbs: min(Self.smallestSharedSlice, sharedSlice)
-            }
-        return short.count >= least
+        short.count >= leastToShare(keeping: kept)
             || short.count > 1 && delay.nanoseconds(of: short.load) > Self.quickNanoseconds
     }
 

@@ -49,10 +49,7 @@ import Testing
         #expect(simulated.slices.count == 1, "one slice stays where it is")
         simulated.slices = [:]
         for _ in 0..<10 { ask(250, one, of: simulated) }
-        let slices = simulated.slices.filter { $0.key > 0 }.map(\.value)
-        #expect(slices.count == 4, "\(simulated.slices)")
-        // The first worker reads for all, and so verifies the least.
-        #expect(simulated.slices[1]! <= slices.reduce(0, +) / 2, "\(simulated.slices)")
+        #expect(simulated.slices.keys.filter { $0 > 0 }.count == 4, "\(simulated.slices)")
     }
 
     @Test("Locks are taken for a read and for a slice, and none for a token")

@@ -1,0 +1,20 @@
+import Testing
+
+@testable import AssayServer
+
+/// What a busy worker gives to idle ones.
+@Suite struct SharingTests {
+    @Test(
+        "The first slice goes when two wait, the next when one does, the rest unless it is tiny",
+        arguments: [
+            (requestsPerSlice: 64, slice: 64, rest: 32, crumbs: 8),
+            (requestsPerSlice: 10, slice: 10, rest: 5, crumbs: 5),
+            (requestsPerSlice: 1, slice: 2, rest: 1, crumbs: 1),
+        ])
+    func least(_ expected: (requestsPerSlice: Int, slice: Int, rest: Int, crumbs: Int)) {
+        let batch = Batch(backgroundThreads: 1, requestsPerSlice: expected.requestsPerSlice)
+        #expect(batch.leastToShare(keeping: .slice) == expected.slice)
+        #expect(batch.leastToShare(keeping: .rest) == expected.rest)
+        #expect(batch.leastToShare(keeping: .crumbs) == expected.crumbs)
+    }
+}
