@@ -110,6 +110,8 @@ import Testing
         #expect(Self.evidence(Array(message.dropLast())) == nil)
         #expect(Self.evidence(Array(framed.dropLast()), web) == nil)
         #expect(Self.evidence(framed + [0], web) == nil)
+        // What would be one more field of the message.
+        #expect(Self.evidence(framed + [0x20, 0x01], web) == nil)
         #expect(Self.evidence(framed + framed, web) == nil)
         #expect(Self.evidence([], web) == nil)
         #expect(Self.evidence(RPCBytes.frame(message, flags: 1), web) == nil)
