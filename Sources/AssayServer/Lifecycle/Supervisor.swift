@@ -29,7 +29,8 @@ final class Supervisor {
         timer.start(
             afterMilliseconds: WorkerLoop.sweepMilliseconds,
             everyMilliseconds: WorkerLoop.sweepMilliseconds
-        ) { [unowned self] in sweep() }
+        ) { [self] in sweep() }
+        // Until its end: a server that nobody refers to serves on.
         sweepTimer = timer
         context.telemetry.log.writeTrust(of: configuration.apps)
         context.telemetry.log.writeEngine(of: configuration.apps)
@@ -56,7 +57,10 @@ final class Supervisor {
 
     /// Checks everything that takes time. Called several times a second.
     private func sweep() {
-        if context.phase.hasEnded { return }
+        if context.phase.hasEnded {
+            sweepTimer?.close()
+            return
+        }
         memory.sweep(held: publisher.holdings.heldBytes)
         checkStall()
         context.telemetry.flushFaults()

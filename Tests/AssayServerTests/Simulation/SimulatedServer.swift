@@ -187,6 +187,9 @@ final class SimulatedServer {
         onListeners { _ = supervisor.lifecycle.reload(configuration) }
     }
 
+    /// Drops the only reference to the supervisor that is not the server's own.
+    func dropSupervisor() { supervisor = nil }
+
     func drain() { onListeners { supervisor.lifecycle.drain() } }
 }
 

@@ -100,6 +100,18 @@ import Testing
         }
     }
 
+    @Test("A server that nobody refers to serves on")
+    func dropped() throws {
+        let simulated = try SimulatedServer { $0.workers = 2 }
+        let client = try client(of: simulated)
+        simulated.dropSupervisor()
+        // Its timers run.
+        simulated.pass(milliseconds: 500)
+        ask(1, client, of: simulated)
+        let late = SimulatedFrameClient(simulated.connect(), try SimulatedEvidence.all.get())
+        ask(1, late, of: simulated)
+    }
+
     @Test("Metrics and holdings are those of all workers")
     func sums() throws {
         let simulated = try SimulatedServer { $0.workers = 3 }
