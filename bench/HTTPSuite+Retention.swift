@@ -5,6 +5,8 @@ import Foundation
 /// Answers to retention requests, which are verified and signed in one call, against a
 /// verification over HTTP and one signature of OpenSSL.
 extension HTTPSuite {
+    /// More would wait longer than the server lets requests wait.
+    private static let fewConnections = 4
     private static let apiKey = "0123456789abcdef0123456789abcdef"
 
     static func retention(_ ca: String, rounds: Int) throws -> [Row] {
@@ -32,12 +34,12 @@ extension HTTPSuite {
         defer { server.stop() }
         let requests = try tokens(ca, "realtime-request")
         let verifying = try HTTPLoad(
-            server,
+            server, connections: fewConnections,
             requests: requests.map { token in
                 post("/v1/verify", "", #"{"kind":"realtime-request","evidence":""#, token, "\"}")
             })
         let answering = try HTTPLoad(
-            server,
+            server, connections: fewConnections,
             requests: requests.map { token in
                 post(
                     "/v1/sign/retention-answer", "Authorization: Bearer \(apiKey)\r\n",

@@ -78,7 +78,7 @@ enum HTTPSuite {
         private let body: String
 
         init(
-            _ server: AssayProcess.Server, requests: [[UInt8]],
+            _ server: AssayProcess.Server, connections: Int = connections, requests: [[UInt8]],
             body: String = #"{"verdict":"VALID""#
         ) throws {
             self.server = server

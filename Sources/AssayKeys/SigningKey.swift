@@ -7,6 +7,9 @@ import COpenSSL
 @safe
 package final class SigningKey: @unchecked Sendable {
     private let key: OpaquePointer
+    /// A context that is ready to sign with an EC key, and never signs itself: a copy of it costs
+    /// less than a new one, for which OpenSSL searches its algorithms. Nil for RSA.
+    private let prepared: OpaquePointer?
     /// The DER SubjectPublicKeyInfo (RFC 5280, 4.1).
     package let subjectPublicKeyInfo: [UInt8]
     /// The octets of subjectPublicKey: the uncompressed point, or the DER RSAPublicKey.
@@ -54,11 +57,23 @@ package final class SigningKey: @unchecked Sendable {
         subjectPublicKeyInfo = encoded
         publicKey = content
         let isEC = unsafe EVP_PKEY_get_base_id(key) == EVP_PKEY_EC
+        unsafe prepared = isEC ? SigningKey.prepare(key) : nil
         let bits = unsafe Int(EVP_PKEY_get_bits(key))
         coordinateSize = isEC ? (bits + 7) / 8 : 0
     }
 
-    deinit { unsafe EVP_PKEY_free(key) }
+    deinit {
+        unsafe EVP_PKEY_CTX_free(prepared)
+        unsafe EVP_PKEY_free(key)
+    }
+
+    private static func prepare(_ key: OpaquePointer) -> OpaquePointer? {
+        guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return nil }
+        if unsafe EVP_PKEY_sign_init(context) == 1 { return unsafe context }
+        unsafe EVP_PKEY_CTX_free(context)
+        ERR_clear_error()
+        return nil
+    }
 
     /// Generates a random key.
     package convenience init(generating kind: Kind) throws(SigningKeyError) {
@@ -145,14 +160,38 @@ package final class SigningKey: @unchecked Sendable {
         try raw(sign(bytes, digest: digest))
     }
 
+    /// Signs the SHA-256 of bytes, and returns an ECDSA signature in DER.
+    package func signSHA256(_ bytes: [UInt8]) throws(SigningKeyError) -> [UInt8] {
+        let digest = unsafe [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
+            let status = unsafe EVP_Digest(
+                bytes, bytes.count, buffer.baseAddress, nil, SigningKey.sha256, nil)
+            count = status == 1 ? 32 : 0
+        }
+        return try sign(digest: digest.span)
+    }
+
+    /// Signs the SHA-256 of bytes, and returns an ECDSA signature in JWS form.
+    package func signRawSHA256(_ bytes: [UInt8]) throws(SigningKeyError) -> [UInt8] {
+        try raw(signSHA256(bytes))
+    }
+
+    /// SHA-256, found once: `EVP_sha256()` is looked up in each use.
+    private nonisolated(unsafe) static let sha256 = unsafe EVP_MD_fetch(nil, "SHA256", nil)
+
     /// Signs a digest and returns an ECDSA signature in JWS form.
     package func signRaw(digest octets: Span<UInt8>) throws(SigningKeyError) -> [UInt8] {
-        let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil)
-        defer { unsafe EVP_PKEY_CTX_free(context) }
-        guard coordinateSize > 0, unsafe EVP_PKEY_sign_init(context) == 1 else {
+        try raw(sign(digest: octets))
+    }
+
+    /// Signs a digest and returns an ECDSA signature in DER.
+    private func sign(digest octets: Span<UInt8>) throws(SigningKeyError) -> [UInt8] {
+        guard let prepared = unsafe prepared, octets.count > 0,
+            let context = unsafe EVP_PKEY_CTX_dup(prepared)
+        else {
             ERR_clear_error()
             throw .signingFailed
         }
+        defer { unsafe EVP_PKEY_CTX_free(context) }
         let capacity = unsafe Int(EVP_PKEY_get_size(key))
         let encoded = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
             count = capacity
@@ -162,7 +201,11 @@ package final class SigningKey: @unchecked Sendable {
             }
             if status != 1 { count = 0 }
         }
-        return try raw(encoded)
+        guard !encoded.isEmpty else {
+            ERR_clear_error()
+            throw .signingFailed
+        }
+        return encoded
     }
 
     /// Converts a DER ECDSA signature to r and s.

@@ -31,6 +31,34 @@ import Testing
         }
     }
 
+    /// All copies of the prepared context sign, also at the same time.
+    @Test func concurrentSignaturesVerify() async throws {
+        let key = try SigningKey(generating: .p256)
+        let results = await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<200 {
+                group.addTask {
+                    let text = Array("\(number)".utf8)
+                    let point = key.publicKey
+                    guard let der = try? key.signSHA256(text),
+                        let raw = try? key.signRawSHA256(text),
+                        let publicKey = PublicKey.ec(.p256, point: point.span)
+                    else { return false }
+                    return publicKey.verifiesECDSA(der.span, over: text.span, digest: .sha256)
+                        && publicKey.verifiesES256(raw.span, over: text.span)
+                        && !publicKey.verifiesES256(raw.span, over: (text + [0]).span)
+                }
+            }
+            return await group.reduce(into: [Bool]()) { $0.append($1) }
+        }
+        #expect(results.count == 200 && results.allSatisfy { $0 })
+    }
+
+    @Test func noRawSignatureByRSA() throws {
+        let key = try SigningKey(generating: .rsa(bits: 1024))
+        #expect(throws: SigningKeyError.signingFailed) { try key.signSHA256([1]) }
+        #expect(throws: SigningKeyError.signingFailed) { try key.signRawSHA256([1]) }
+    }
+
     /// A public key alone cannot sign.
     @Test func publicKeyIsNotAPrivateKey() throws {
         let key = try SigningKey(generating: .p256)

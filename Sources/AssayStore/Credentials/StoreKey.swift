@@ -11,6 +11,8 @@ public struct StoreKey: Sendable {
     /// The issuer of App Store Connect (`iss`), a UUID.
     public let issuerId: String
     private let key: SigningKey
+    /// The first segment of its tokens, with the period behind it.
+    private let header: [UInt8]
 
     /// Reads the .p8 file that App Store Connect gave out: a P-256 key, PKCS#8 in PEM.
     ///
@@ -54,6 +56,7 @@ public struct StoreKey: Sendable {
         }
         self.keyId = keyId
         self.issuerId = issuerId
+        header = Self.header(keyId)
     }
 
     /// Makes a key that no App Store knows, for a local server that takes any.
@@ -71,6 +74,7 @@ public struct StoreKey: Sendable {
         keyId = "LOCALSTORE"
         issuerId = "00000000-0000-0000-0000-000000000000"
         self.key = key
+        header = Self.header(keyId)
     }
 
     /// Both are written into a JSON text and checked by Apple; here only mistakes are caught.
@@ -81,14 +85,17 @@ public struct StoreKey: Sendable {
         }
     }
 
-    /// A compact JWS of a header and claims, signed by ES256.
-    func token(header: [UInt8], claims: [UInt8]) throws(StoreError) -> String {
-        var text = Base64URL.encode(header.span)
-        text.append(UInt8(ascii: "."))
+    private static func header(_ keyId: String) -> [UInt8] {
+        Base64URL.encode(StoreClaims.header(keyId: keyId).span) + [UInt8(ascii: ".")]
+    }
+
+    /// A compact JWS of claims, signed by ES256.
+    func token(claims: [UInt8]) throws(StoreError) -> String {
+        var text = header
         text += Base64URL.encode(claims.span)
         let signature: [UInt8]
         do throws(SigningKeyError) {
-            signature = try key.signRaw(text, digest: .sha256)
+            signature = try key.signRawSHA256(text)
         } catch {
             throw signingFailed
         }
@@ -100,7 +107,7 @@ public struct StoreKey: Sendable {
     /// An ECDSA signature over SHA-256, in DER.
     func signDER(_ text: [UInt8]) throws(StoreError) -> [UInt8] {
         do throws(SigningKeyError) {
-            return try key.sign(text, digest: .sha256)
+            return try key.signSHA256(text)
         } catch {
             throw signingFailed
         }

@@ -56,8 +56,7 @@ struct StoreToken: Sendable {
     let expiresAt: Int64
 
     init(_ claims: StoreClaims, signedWith key: StoreKey) throws(StoreError) {
-        text = try key.token(
-            header: StoreClaims.header(keyId: key.keyId), claims: claims.json)
+        text = try key.token(claims: claims.json)
         madeAt = claims.signedAt
         expiresAt = claims.expiresAt
     }

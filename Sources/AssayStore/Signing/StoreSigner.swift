@@ -85,7 +85,7 @@ public struct StoreSigner: Sendable {
             object.member("nonce", nonce)
             claims(&object)
         }
-        return try key.token(header: StoreClaims.header(keyId: key.keyId), claims: writer.text)
+        return try key.token(claims: writer.text)
     }
 
     /// Apple's examples have lower case, and version 1 signs it so.
