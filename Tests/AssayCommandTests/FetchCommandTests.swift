@@ -92,6 +92,35 @@ import Testing
             byFile.status == 0 && byFile.output.contains("subscriptionGroups"), "\(byFile.error)")
         let byHTTP = try post(http, #"{"evidence":\#(request.body)}"#)
         #expect(byHTTP.status == "200" && byHTTP.body.contains("subscriptionGroups"))
+        // Nothing of it is verified: what counts is what Apple answers about its transaction.
+        func encoded(_ text: String) -> String {
+            Data(text.utf8).base64EncodedString().replacingOccurrences(of: "=", with: "")
+        }
+        func token(_ payload: String) -> String {
+            [#"{"alg":"ES256"}"#, payload, String(repeating: "s", count: 64)].map(encoded)
+                .joined(separator: ".")
+        }
+        let transaction = token(#"{"transactionId":"\#(Self.transaction)"}"#)
+        let notification = token(
+            #"{"notificationType":"DID_RENEW","data":{"signedTransactionInfo":"\#(transaction)"}}"#)
+        let info = Data("{\n\t\"transaction-id\" = \"\(Self.transaction)\";\n}".utf8)
+            .base64EncodedString()
+        let legacy = Data("{\n\t\"purchase-info\" = \"\(info)\";\n}".utf8).base64EncodedString()
+        for (name, content) in [
+            ("token", transaction), ("notification", #"{"signedPayload":"\#(notification)"}"#),
+            ("old receipt", legacy), ("answer", #"{"signedTransactions":["\#(transaction)"]}"#),
+        ] {
+            let found = try Tool.run(
+                "fetch", folder.write("evidence", content), "--server", server.tcp)
+            #expect(found.status == 0, "\(name): \(found.error)")
+            #expect(found.output.contains(Self.transaction), "\(name)")
+        }
+        // Of another customer, whom the store does not know.
+        let receipt = try Tool.run(
+            "mint", "receipt", "--ca", folder("ca"), "--bundle-id", "com.example.game")
+        let foreign = try Tool.run(
+            "fetch", folder.write("receipt.b64", receipt.output), "--server", server.tcp)
+        #expect(foreign.status == 2 && foreign.error.contains("4040010"), "\(foreign.error)")
         let nothing = try Tool.run(
             "fetch", folder.write("nothing.json", "{}"), "--server", server.tcp)
         #expect(nothing.status == 2 && nothing.error.contains("names no transaction"))
