@@ -12,8 +12,11 @@ public enum SigningRequest: Sendable, Hashable {
 
     /// The kinds of requests, by the last segment of their paths.
     public enum Kind: String, Sendable, CaseIterable {
+        /// A promotional offer.
         case promotionalOffer = "promotional-offer"
+        /// The eligibility for an introductory offer.
         case introductoryOffer = "introductory-offer"
+        /// An in-app request of Advanced Commerce.
         case advancedCommerce = "advanced-commerce"
     }
 
