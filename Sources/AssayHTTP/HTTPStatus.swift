@@ -25,9 +25,9 @@ package enum HTTPStatus {
         // Not in the RFC; what Connect and others send for a call that was cancelled.
         case 499: "Client Closed Request"
         case 500: "Internal Server Error"
+        case 501: "Not Implemented"
         case 502: "Bad Gateway"
         case 503: "Service Unavailable"
-        case 501: "Not Implemented"
         case 504: "Gateway Timeout"
         case 505: "HTTP Version Not Supported"
         default: "Status"

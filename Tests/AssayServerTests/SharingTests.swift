@@ -7,14 +7,14 @@ import Testing
     @Test(
         "The first slice goes when two wait, the next when one does, the rest unless it is tiny",
         arguments: [
-            (requestsPerSlice: 64, slice: 64, rest: 32, crumbs: 8),
-            (requestsPerSlice: 10, slice: 10, rest: 5, crumbs: 5),
-            (requestsPerSlice: 1, slice: 2, rest: 1, crumbs: 1),
+            (requestsPerSlice: 64, slice: 64, rest: 32, tooFew: 8),
+            (requestsPerSlice: 10, slice: 10, rest: 5, tooFew: 5),
+            (requestsPerSlice: 1, slice: 2, rest: 1, tooFew: 1),
         ])
-    func least(_ expected: (requestsPerSlice: Int, slice: Int, rest: Int, crumbs: Int)) {
+    func least(_ expected: (requestsPerSlice: Int, slice: Int, rest: Int, tooFew: Int)) {
         let batch = Batch(backgroundThreads: 1, requestsPerSlice: expected.requestsPerSlice)
         #expect(batch.leastToShare(keeping: .slice) == expected.slice)
         #expect(batch.leastToShare(keeping: .rest) == expected.rest)
-        #expect(batch.leastToShare(keeping: .crumbs) == expected.crumbs)
+        #expect(batch.leastToShare(keeping: .tooFew) == expected.tooFew)
     }
 }

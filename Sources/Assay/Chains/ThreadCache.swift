@@ -12,8 +12,6 @@ package final class ThreadCache {
         /// The thread's own object for the same chain.
         let own: KnownChain
         /// Look-ups since the last `flush`.
-        var uses = 0
-        /// Those of them that are the first of a verification.
         var hits = 0
     }
 
@@ -31,26 +29,21 @@ package final class ThreadCache {
     func find(_ token: Span<UInt8>, in table: KnownChains) -> KnownChain? {
         for index in entries.indices
         where entries[index].table === table && entries[index].own.isHeader(of: token) {
-            entries[index].uses += 1
             entries[index].hits += 1
             return entries[index].own
         }
         return nil
     }
 
-    /// Keeps a chain that all threads know.
+    /// Keeps a chain that all threads know, and that `find` has not found.
     ///
     /// - Returns: the thread's own object for it.
     func keep(_ shared: KnownChain, of table: KnownChains) -> KnownChain {
-        if let index = entries.firstIndex(where: { $0.shared === shared }) {
-            entries[index].uses += 1
-            return entries[index].own
-        }
         if entries.count == Limits.recentChains {
-            let least = entries.indices.min { entries[$0].uses < entries[$1].uses }!
+            let least = entries.indices.min { entries[$0].hits < entries[$1].hits }!
             record(entries.remove(at: least))
         }
-        let entry = Entry(table: table, shared: shared, own: KnownChain(copying: shared), uses: 1)
+        let entry = Entry(table: table, shared: shared, own: KnownChain(copying: shared))
         entries.append(entry)
         return entry.own
     }
@@ -74,12 +67,11 @@ package final class ThreadCache {
     package func flush() {
         for index in entries.indices.reversed() {
             let entry = entries[index]
-            guard entry.uses > 0 else {
+            guard entry.hits > 0 else {
                 entries.remove(at: index)
                 continue
             }
             record(entry)
-            entries[index].uses = 0
             entries[index].hits = 0
         }
         if kept?.isUsed == false { giveBackVerifier() }

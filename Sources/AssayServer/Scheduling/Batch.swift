@@ -70,7 +70,7 @@ struct Batch {
         /// What does not fill a slice for another worker.
         case rest
         /// What is not worth waking another worker.
-        case crumbs
+        case tooFew
     }
 
     /// The fewest waiting requests of which another worker gets a slice.
@@ -78,7 +78,7 @@ struct Batch {
         switch kept {
         case .slice: 2 * sharedSlice
         case .rest: sharedSlice
-        case .crumbs: min(Self.smallestSharedSlice, sharedSlice)
+        case .tooFew: min(Self.smallestSharedSlice, sharedSlice)
         }
     }
 

@@ -11,8 +11,8 @@ extension Scheduler {
     ///
     /// - Parameter ends: whether nothing more is read before this thread verifies.
     func share(ends: Bool) {
-        while case let kept = !loopShare.hasShared ? Batch.Keeping.slice : ends ? .crumbs : .rest,
-            batch.hasSpareSlice(keeping: kept, by: queueDelay), let helper = helpers.takeIdle()
+        while batch.hasSpareSlice(keeping: kept(ends: ends), by: queueDelay),
+            let helper = helpers.takeIdle()
         {
             let slice = dropOver(batch.takeShared(by: queueDelay))
             guard !slice.isEmpty else { continue }
@@ -29,6 +29,12 @@ extension Scheduler {
                     at: scheduler.context.loop.nanoseconds)
             }
         }
+    }
+
+    /// What this thread keeps for itself when it shares now.
+    func kept(ends: Bool) -> Batch.Keeping {
+        guard loopShare.hasShared else { return .slice }
+        return ends ? .tooFew : .rest
     }
 
     func submit(_ slice: [Job]) {

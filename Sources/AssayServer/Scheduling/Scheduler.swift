@@ -275,6 +275,9 @@ final class Scheduler {
     /// Has short requests verified while more are being read: a slice by an idle worker as soon as
     /// there is another one, a full slice here if no worker is idle.
     private func verifyFullSlice() {
+        // By number alone, which is known: this follows each request.
+        let least = batch.leastToShare(keeping: kept(ends: false))
+        guard batch.hasFullShortSlice || batch.shortCount >= least else { return }
         share(ends: false)
         if batch.hasFullShortSlice, !helpers.hasIdle, loopShare.canWork {
             verifyInPlace(batch.takeShort(by: queueDelay))
