@@ -19,6 +19,24 @@ enum ApiEnvironmentChoice: String, Choice {
     }
 }
 
+/// What names a key, besides its file.
+struct StoreKeyOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The key's id. (default: $ASSAY_STORE_KEY_ID, or that in the file's name)",
+            valueName: "id"))
+    var keyId: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The issuer id of your keys. (default: $ASSAY_STORE_ISSUER_ID)", valueName: "id"))
+    var issuerId: String?
+
+    func names(of file: String?) -> StoreKeyNames {
+        StoreKeyNames(file: file, keyId: keyId, issuerId: issuerId)
+    }
+}
+
 /// The options of all `api` commands: the app, the key, the host, and the output.
 struct ApiOptions: ParsableArguments {
     @Option(help: "The app. Evidence of another app is refused.")
@@ -39,16 +57,7 @@ struct ApiOptions: ParsableArguments {
         completion: .file(extensions: ["p8"]))
     var key: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "The key's id. (default: $ASSAY_STORE_KEY_ID, or that in the file's name)",
-            valueName: "id"))
-    var keyId: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "The issuer id of your keys. (default: $ASSAY_STORE_ISSUER_ID)", valueName: "id"))
-    var issuerId: String?
+    @OptionGroup var keyNames: StoreKeyOptions
 
     @Option(
         help: ArgumentHelp(
@@ -133,7 +142,7 @@ struct ApiOptions: ParsableArguments {
                 throw Failure(error.description)
             }
         }
-        return try StoreKeyNames(file: key, keyId: keyId, issuerId: issuerId).read()
+        return try keyNames.names(of: key).read()
     }
 
     /// Whether the answers come from a server on this machine, which knows no key of Apple's.

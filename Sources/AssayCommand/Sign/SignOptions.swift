@@ -11,19 +11,10 @@ struct SignOptions: ParsableArguments {
         completion: .file(extensions: ["p8"]))
     var key: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "The key's id. (default: $ASSAY_STORE_KEY_ID, or that in the file's name)",
-            valueName: "id"))
-    var keyId: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "The issuer id of your keys. (default: $ASSAY_STORE_ISSUER_ID)", valueName: "id"))
-    var issuerId: String?
+    @OptionGroup var keyNames: StoreKeyOptions
 
     func signer(of bundleId: String) throws -> StoreSigner {
-        let key = try StoreKeyNames(file: key, keyId: keyId, issuerId: issuerId).read()
+        let key = try keyNames.names(of: key).read()
         return try Self.value { () throws(StoreError) in
             try StoreSigner(bundleId: bundleId, key: key)
         }
