@@ -30,20 +30,12 @@ extension EvidenceForm {
                 "a transaction id (\(bytes.count) digits), which is no evidence: ask the App Store "
                     + "for it with fetch, or send the transaction's jwsRepresentation")
         }
-        if isUUID(bytes) {
+        if UUIDText.isValid(short) {
             return EvidenceForm(
                 .uuid,
                 "a UUID, such as an appAccountToken or notificationUUID: send the signed JWS")
         }
         return nil
-    }
-
-    private static func isUUID(_ bytes: [UInt8]) -> Bool {
-        guard bytes.count == 36 else { return false }
-        return bytes.indices.allSatisfy { index in
-            [8, 13, 18, 23].contains(index)
-                ? bytes[index] == UInt8(ascii: "-") : bytes[index].isHexadecimalDigit
-        }
     }
 
     /// Something around the evidence, or in its place.

@@ -97,7 +97,7 @@ extension LocalStore {
 
     /// A nonce serves once. The oldest are forgotten: their signatures have expired.
     private mutating func use(nonce value: JSONValue?) throws(SignatureRefusal) {
-        guard let nonce = value?.string, nonce.isUUID, nonce == nonce.lowercased() else {
+        guard let nonce = value?.string, UUIDText.isValid(nonce), nonce == nonce.lowercased() else {
             throw .nonce
         }
         guard !nonces.contains(nonce) else { throw .nonceUsed }
@@ -110,7 +110,7 @@ extension LocalStore {
             let object = (try? JSONDocument.parse(json, limit: StoreLimits.jsonBytes))?.root
                 .members,
             object["operation"]?.string != nil, object["version"]?.string == "1",
-            object["requestInfo"]?["requestReferenceId"]?.string?.isUUID == true
+            object["requestInfo"]?["requestReferenceId"]?.string.map(UUIDText.isValid) == true
         else { throw .request }
     }
 

@@ -66,7 +66,7 @@ extension LocalStore {
         guard let token = try request.object()["appAccountToken"]?.string else {
             throw .invalidAppAccountToken
         }
-        guard token.isUUID else { throw .appAccountTokenNotUUID }
+        guard UUIDText.isValid(token) else { throw .appAccountTokenNotUUID }
         guard found.transaction.ownership != "FAMILY_SHARED" else {
             throw .familyTransactionNotSupported
         }
@@ -258,14 +258,5 @@ extension LocalStore {
             answer.member("signedTransactionInfo", token)
             answer.member("signedRenewalInfo", renewal)
         }
-    }
-}
-
-extension String {
-    /// Whether this is a UUID: 8-4-4-4-12 hexadecimal digits.
-    var isUUID: Bool {
-        let groups = split(separator: "-", omittingEmptySubsequences: false)
-        return groups.map(\.utf8.count) == [8, 4, 4, 4, 12]
-            && groups.allSatisfy { $0.utf8.allSatisfy(\.isHexadecimalDigit) }
     }
 }

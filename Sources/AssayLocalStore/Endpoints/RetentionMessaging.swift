@@ -69,7 +69,7 @@ struct RetentionMessaging: Sendable {
                 }
             }
         case .put:
-            guard id.isUUID else { throw .generalBadRequest }
+            guard UUIDText.isValid(id) else { throw .generalBadRequest }
             guard request.body.starts(with: Self.signature) else { throw .invalidImage }
             let size = request.query.first { $0.name == "imageSize" }?.value ?? "FULL_SIZE"
             guard size == "FULL_SIZE" || size == "BULLET_POINT" else { throw .invalidImageSize }
@@ -105,7 +105,7 @@ struct RetentionMessaging: Sendable {
                 }
             }
         case .put:
-            guard id.isUUID else { throw .generalBadRequest }
+            guard UUIDText.isValid(id) else { throw .generalBadRequest }
             let body = try request.object()
             guard let header = body["header"]?.string, let text = body["body"]?.string else {
                 throw .generalBadRequest

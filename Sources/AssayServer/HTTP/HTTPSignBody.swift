@@ -29,7 +29,7 @@ struct HTTPSignBody: Sendable {
     static func key(_ members: JSONObject, app: String) throws(HTTPProblem) -> String? {
         if let named = members["app"] {
             guard try HTTPQuestion.text(named, "app") == app else {
-                throw HTTPProblem(403, .permissionDenied, "the API key is one of another app entry")
+                throw .otherKey
             }
         }
         guard let key = members["key"] else { return nil }
