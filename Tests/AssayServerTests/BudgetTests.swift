@@ -15,7 +15,7 @@ import Testing
     @Test("line 80: connections that read keep a share, however many do not read")
     func sharesOfAnswers() {
         for readers in [0, 1, 10, 1_100, 10_000] {
-            let budget = Budget(sharing: SharedBudget(limit: 256 << 20))
+            let budget = Budget(sharing: SharedBudget(limit: 256 << 20, workers: 1))
             // Each connection takes as much as it can.
             for _ in 0..<readers {
                 var unread = 0
@@ -33,8 +33,32 @@ import Testing
         }
     }
 
+    @Test("A worker keeps two shares of what it has freed, and nothing once it has no requests")
+    func surplus() {
+        for workers in [1, 4, 64, 1_000] {
+            let shared = SharedBudget(limit: 8 << 20, workers: workers)
+            let share = shared.memory.share
+            let (one, other) = (Budget(sharing: shared), Budget(sharing: shared))
+            one.give(Self.cost(6 << 20, answer: 0))
+            #expect(!other.admits(3 << 20), "\(workers)")
+            one.takeBack(Self.cost(6 << 20, answer: 0))
+            one.give(Self.cost(100, answer: 0))
+            one.giveBackSurplus()
+            #expect(shared.memory.borrowed == 100 + share && workers * share <= 1 << 19)
+            #expect(other.admits((8 << 20) - 100 - share))
+            other.giveBackShare()
+            // A little more is not worth a write.
+            #expect(one.admits(2 * share))
+            one.giveBackSurplus()
+            #expect(shared.memory.borrowed == 100 + 2 * share)
+            one.takeBack(Self.cost(100, answer: 0))
+            one.giveBackShare()
+            #expect(shared.memory.borrowed == 0)
+        }
+    }
+
     @Test func answersCountBeforeTheyAreMade() {
-        let budget = Budget(sharing: SharedBudget(limit: 8 << 20))
+        let budget = Budget(sharing: SharedBudget(limit: 8 << 20, workers: 1))
         let cost = Self.cost(1_000, answer: 500)
         budget.give(cost)
         #expect(budget.held == 1_000 && budget.due == 500)
@@ -55,7 +79,7 @@ import Testing
 
     @Test func receivedBytesCountByTheirBuffers() {
         let pinned = 3 << 20
-        let budget = Budget(sharing: SharedBudget(limit: 8 << 20)) { pinned }
+        let budget = Budget(sharing: SharedBudget(limit: 8 << 20, workers: 1)) { pinned }
         budget.give(Self.cost(1_000, answer: 0))
         #expect(budget.held == pinned)
         budget.buffered = 4 << 20
@@ -68,7 +92,7 @@ import Testing
 
     @Test("line 79: receipts share half of the memory, and one leaves memory for its answer")
     func receipts() {
-        let budget = Budget(sharing: SharedBudget(limit: 8 << 20))
+        let budget = Budget(sharing: SharedBudget(limit: 8 << 20, workers: 1))
         #expect(budget.canFit(receipt: 3 << 20) && !budget.canFit(receipt: 3 << 20 + 1))
         budget.give(receipt: 3 << 20)
         #expect(!budget.isLow && budget.admits(receipt: 1 << 20))

@@ -239,7 +239,7 @@ struct HTTPBodyLimitTests {
 
     @Test("line 114: the shares of bodies in the budget")
     func budget() {
-        let budget = Budget(sharing: SharedBudget(limit: 8 << 20))
+        let budget = Budget(sharing: SharedBudget(limit: 8 << 20, workers: 1))
         #expect(budget.admits(bodyOf: 1 << 20) && !budget.isLow)
         budget.give(body: 3 << 20)
         #expect(budget.held == 3 << 20 && !budget.isLow)

@@ -157,8 +157,6 @@ struct MemoryShareTests {
     func slowReceiptsGiveWay() throws {
         let slow = try Self.records(4_000_000), other = try Self.records(2_000_000)
         try withServer {
-            // Each worker refuses its own slow receipts; others learn of the memory later.
-            $0.workers = 1
             $0.limits.evidenceBytes = 8 << 20
             $0.limits.frameGraceMilliseconds = 60_000
         } _: { test in

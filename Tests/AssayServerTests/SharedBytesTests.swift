@@ -19,7 +19,7 @@ import Testing
 
     @Test("All workers together borrow no more than the limit, and one gets all that is free")
     func limit() {
-        let shared = SharedBytes(limit: Self.limit)
+        let shared = SharedBytes(limit: Self.limit, workers: 4)
         let (first, second) = (Worker(shared), Worker(shared))
         #expect(first.borrow(for: 10))
         // A share at a time, so that the shared number is rarely written.
@@ -34,7 +34,7 @@ import Testing
 
     @Test("Bytes that are there already are borrowed beyond the limit, and admit no others")
     func beyond() {
-        let shared = SharedBytes(limit: Self.limit)
+        let shared = SharedBytes(limit: Self.limit, workers: 4)
         let (first, second) = (Worker(shared), Worker(shared))
         first.cover(Self.limit + 1_000)
         #expect(shared.borrowed == Self.limit + 1_000)
@@ -47,7 +47,7 @@ import Testing
 
     @Test("A worker gives back what it does not need, and all when it holds nothing")
     func giveBack() {
-        let shared = SharedBytes(limit: Self.limit)
+        let shared = SharedBytes(limit: Self.limit, workers: 4)
         let share = Worker(shared)
         #expect(share.borrow(for: 20 << 20))
         share.giveBack(keeping: 1_000)
@@ -58,7 +58,7 @@ import Testing
 
     @Test("A small limit is borrowed in small shares, so that each worker gets one")
     func smallLimit() {
-        let shared = SharedBytes(limit: 64_000)
+        let shared = SharedBytes(limit: 64_000, workers: 4)
         let shares = (0..<64).map { _ in Worker(shared) }
         for share in shares { #expect(share.borrow(for: 1)) }
         #expect(shared.borrowed == 64_000)

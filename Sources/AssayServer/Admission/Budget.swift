@@ -60,6 +60,15 @@ final class Budget {
         bodies.cover(collected + parsing)
     }
 
+    /// Gives back what is far more than this worker holds. Called at the end of each turn: until
+    /// then, another worker refuses what would fit.
+    func giveBackSurplus() {
+        memory.giveBackSurplus(over: held + due)
+        answers.giveBackSurplus(over: unwritten)
+        receiptShare.giveBackSurplus(over: receipts)
+        bodies.giveBackSurplus(over: collected + parsing)
+    }
+
     /// Gives back what was borrowed and is not needed. Called several times a second.
     func giveBackShare() {
         memory.giveBack(keeping: held + due)

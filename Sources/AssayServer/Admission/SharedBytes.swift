@@ -11,10 +11,15 @@ final class SharedBytes: Sendable {
 
     /// A worker borrows as much at a time: the evidence of a few hundred tokens.
     private static let usualShare = 1 << 20
-    /// With a small limit, less: all workers have to get their share.
-    private static let sharesOfLimit = 64
+    /// With a small limit, less: what the workers have borrowed beyond what they hold, up to two
+    /// shares each, is at most an eighth of it.
+    private static let sharesOfWorker = 16
+    private let shares: Int
 
-    init(limit: Int) { limitBytes = Atomic(limit) }
+    init(limit: Int, workers: Int) {
+        limitBytes = Atomic(limit)
+        shares = Self.sharesOfWorker * workers
+    }
 
     var limit: Int {
         get { limitBytes.load(ordering: .relaxed) }
@@ -25,7 +30,7 @@ final class SharedBytes: Sendable {
     var borrowed: Int { borrowedBytes.load(ordering: .relaxed) }
 
     /// The unit in which a worker borrows.
-    var share: Int { min(Self.usualShare, max(limit / Self.sharesOfLimit, 1)) }
+    var share: Int { min(Self.usualShare, max(limit / shares, 1)) }
 
     /// Borrows bytes, rounded up to whole shares while those are free. Returns their number; 0 if
     /// fewer are free.
@@ -51,13 +56,20 @@ final class SharedBytes: Sendable {
 /// The memory of a whole server, and the limits of its parts: slow receipts and bodies hold their
 /// memory for long, and answers as long as their peers do not read. Other requests need the rest.
 final class SharedBudget: Sendable {
-    let memory = SharedBytes(limit: 0)
-    let answers = SharedBytes(limit: 0)
-    let receipts = SharedBytes(limit: 0)
-    let bodies = SharedBytes(limit: 0)
-    let fetches = SharedBytes(limit: 0)
+    let memory: SharedBytes
+    let answers: SharedBytes
+    let receipts: SharedBytes
+    let bodies: SharedBytes
+    let fetches: SharedBytes
 
-    init(limit: Int) { self.limit = limit }
+    init(limit: Int, workers: Int) {
+        memory = SharedBytes(limit: limit, workers: workers)
+        answers = SharedBytes(limit: 0, workers: workers)
+        receipts = SharedBytes(limit: 0, workers: workers)
+        bodies = SharedBytes(limit: 0, workers: workers)
+        fetches = SharedBytes(limit: 0, workers: workers)
+        self.limit = limit
+    }
 
     var limit: Int {
         get { memory.limit }
@@ -101,6 +113,12 @@ struct ByteShare {
         guard held > borrowed, !borrow(for: held) else { return }
         shared.borrowHeld(held - borrowed)
         borrowed = held
+    }
+
+    /// Gives back what is far more than these bytes: others possibly refuse requests for want of
+    /// it. Little is kept, so that the shared number is rarely written.
+    mutating func giveBackSurplus(over held: Int) {
+        if borrowed > held + 2 * shared.share { giveBack(keeping: held) }
     }
 
     /// Gives back what is not needed for these bytes. A worker that holds nothing keeps nothing.

@@ -90,7 +90,8 @@ final class SharedResources: Sendable {
     ) throws(LoopError) {
         self.transport = transport
         self.workers = workers
-        bytes = SharedBudget(limit: configuration.limits.evidenceBytes)
+        bytes = SharedBudget(
+            limit: configuration.limits.evidenceBytes, workers: workers.count)
         chainRate = SharedBucket(perSecond: configuration.limits.unknownChainsPerSecond)
         background = try transport.makeExecutor(
             count: configuration.fixed.backgroundThreads, name: "assay-bg",

@@ -92,6 +92,7 @@ final class WorkerLoop {
         turns.writeAnswers()
         secured.continueHandshakes()
         turns.end()
+        budget.giveBackSurplus()
         endIfDrained()
     }
 

@@ -66,6 +66,28 @@ import Testing
         #expect(locks > 0 && locks < 250, "\(locks)")
     }
 
+    @Test("What one worker has freed, the others can hold at once")
+    func freedMemory() throws {
+        let simulated = try SimulatedServer {
+            $0.workers = 4
+            $0.limits.evidenceBytes = 8 << 20
+        }
+        // All receipts together get half of the limit: two of these do not fit.
+        let evidence = try SimulatedEvidence(
+            genuine: [], forged: [], foreign: [], receipt: Minted.receipt(bytes: 2_500_000))
+        let clients = (0..<8).map { _ in SimulatedFrameClient(simulated.connect(), evidence) }
+        for (number, client) in clients.enumerated() {
+            client.ask(.receipt)
+            // No time passes: no timer looks at what can be given back.
+            simulated.runUntilIdle()
+            #expect(client.receive(upTo: .max) == nil)
+            #expect(client.lastStatus == .ok, "receipt \(number)")
+        }
+        #expect(simulated.connectionsOfWorkers == [2, 2, 2, 2])
+        let (borrowed, limit) = simulated.borrowed
+        #expect(borrowed <= limit / 8, "\(borrowed) bytes are kept for nothing")
+    }
+
     @Test("A drain ends when every worker has answered what it accepted")
     func drain() throws {
         let simulated = try SimulatedServer { $0.workers = 3 }
