@@ -91,6 +91,24 @@ package enum Limits {
     /// receipt of 700 KB, which has about two thousand records.
     package static let notificationV1Bytes = 1024 * 1024
 
+    /// Bytes of an OCSP response. Apple's have up to 2 KB.
+    package static let ocspResponseBytes = 64 * 1024
+    /// Statuses in one OCSP response. Apple's have one.
+    package static let ocspSingleResponses = 64
+    /// Certificates in an OCSP response. Apple's have one, or none. Each that has the signer's name
+    /// costs up to two public-key operations.
+    package static let ocspCertificates = 8
+    /// Bytes of a CRL: more than a hundred thousand entries.
+    package static let revocationListBytes = 4 * 1024 * 1024
+    /// OCSP responses and CRLs at once. Apple's chains have about ten certificates.
+    package static let revocationDocuments = 1024
+    /// Bytes of all of them.
+    package static let revocationBytes = 64 * 1024 * 1024
+    /// Certificates with a status. Those above are kept only while a cached chain has them.
+    package static let revocationCertificates = 1024
+    /// Bytes of a location in a certificate. Apple's have up to 50.
+    package static let revocationLocationBytes = 512
+
     /// Certificates in one item of evidence. Apple's receipts have three.
     package static let bagCertificates = 16
     /// Verified links of RSA chains. Apple has used nine signing certificates since 2009. An

@@ -129,7 +129,7 @@ package final class SigningKey: @unchecked Sendable {
     }
 
     /// The key identifier of RFC 5280, 4.2.1.2 (1): SHA-1 of the public key's octets.
-    package var keyIdentifier: [UInt8] { SigningKey.digest(publicKey, .sha1) }
+    package var keyIdentifier: [UInt8] { SigningKey.hash(publicKey, .sha1) }
 
     /// Signs bytes. Returns an ECDSA signature in DER, or an RSA PKCS#1 v1.5 signature.
     package func sign(_ bytes: [UInt8], digest: Digest) throws(SigningKeyError) -> [UInt8] {
@@ -228,7 +228,8 @@ package final class SigningKey: @unchecked Sendable {
         }
     }
 
-    private static func digest(_ bytes: [UInt8], _ digest: Digest) -> [UInt8] {
+    /// Returns the digest of bytes.
+    package static func hash(_ bytes: [UInt8], _ digest: Digest) -> [UInt8] {
         let algorithm = unsafe digest.algorithm
         let size = unsafe Int(EVP_MD_get_size(algorithm))
         return unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in

@@ -20,7 +20,8 @@ public enum Verdict: Int32, Sendable, CaseIterable {
     case wrongCertificatePurpose = 7
     /// A certificate was not valid at the effective date.
     case certificateExpired = 8
-    /// A certificate is on the operator's deny list.
+    /// A certificate is on the operator's deny list, was revoked when it signed, or lacks the
+    /// status that the policy requires.
     case certificateRevoked = 9
     /// The signature over the evidence does not verify.
     case invalidSignature = 10

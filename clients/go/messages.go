@@ -148,7 +148,8 @@ const (
 	VerdictWrongCertificatePurpose Verdict = 7
 	// A certificate was not valid at the effective date.
 	VerdictCertificateExpired Verdict = 8
-	// A certificate is on the operator's deny list.
+	// A certificate is on the operator's deny list, was revoked when it signed, or lacks the
+	// revocation status that the policy requires.
 	VerdictCertificateRevoked Verdict = 9
 	// The signature over the evidence does not verify.
 	VerdictInvalidSignature Verdict = 10

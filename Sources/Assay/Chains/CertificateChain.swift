@@ -1,4 +1,5 @@
 import AssayModels
+import Synchronization
 
 /// A parsed chain from evidence. It has the right shape, and a pinned root has its issuer's name.
 /// No signature is checked yet.
@@ -18,6 +19,9 @@ protocol AnchoredChain: Sendable {
     var serial: String { get }
     /// Whether the leaf itself is pinned, for development.
     var isPinnedLeaf: Bool { get }
+    /// The revocation statuses of leaf and intermediate; nil if the leaf itself is pinned. The
+    /// first use registers the chain as validated.
+    var statuses: ChainStatuses? { get }
 }
 
 /// A chain that is verified link by link up to a pinned root. It is not "valid now": each
@@ -32,26 +36,34 @@ final class ValidatedChain: AnchoredChain {
     /// The same chain under other pinned roots with the anchor's name and key, which are renewals
     /// of one root.
     private let renewals: [ValidatedChain]
+    private let revocation: RevocationStatuses
+    private let foundStatuses = AtomicLazyReference<ChainStatuses>()
 
-    /// - Parameter anchors: one or more roots with one name and key, all of which verify the
-    ///   chain.
+    /// - Parameters:
+    ///   - anchors: one or more roots with one name and key, all of which verify the chain.
+    ///   - revocation: the statuses of its certificates.
     convenience init(
-        _ certificates: UnvalidatedChain, anchors: [TrustAnchor], leafKey: PublicKey
+        _ certificates: UnvalidatedChain, anchors: [TrustAnchor], leafKey: PublicKey,
+        revocation: RevocationStatuses
     ) {
         let renewals = anchors.dropFirst().map {
-            ValidatedChain(certificates, anchor: $0, leafKey: leafKey, renewals: [])
+            ValidatedChain(
+                certificates, anchor: $0, leafKey: leafKey, renewals: [], revocation: revocation)
         }
-        self.init(certificates, anchor: anchors[0], leafKey: leafKey, renewals: renewals)
+        self.init(
+            certificates, anchor: anchors[0], leafKey: leafKey, renewals: renewals,
+            revocation: revocation)
     }
 
     private init(
         _ certificates: UnvalidatedChain, anchor: TrustAnchor, leafKey: PublicKey,
-        renewals: [ValidatedChain]
+        renewals: [ValidatedChain], revocation: RevocationStatuses
     ) {
         self.certificates = certificates
         self.anchor = anchor
         self.leafKey = leafKey
         self.renewals = renewals
+        self.revocation = revocation
         serial = certificates.leaf.serialText
         let all =
             [certificates.leaf, anchor.certificate] + [certificates.intermediate].compactMap(\.self)
@@ -70,10 +82,16 @@ final class ValidatedChain: AnchoredChain {
         serial = String(decoding: chain.serial.utf8, as: UTF8.self)
         window = chain.window
         renewals = chain.renewals.map(\.copy)
+        revocation = chain.revocation
     }
 
     var leaf: Certificate { certificates.leaf }
     var isPinnedLeaf: Bool { certificates.intermediate == nil }
+    var statuses: ChainStatuses? {
+        foundStatuses.find(
+            in: revocation, leaf: leaf, intermediate: certificates.intermediate,
+            root: anchor.certificate)
+    }
     /// The last second at which the chain is valid under any of its roots.
     var lastValid: Int64 { ([self] + renewals).compactMap(\.window?.upperBound).max() ?? 0 }
 
@@ -238,7 +256,8 @@ extension UnvalidatedChain {
             throw Refusal(.invalidChain, "the key of the leaf is not a point of P-256")
         }
         guard let intermediate else {
-            return ValidatedChain(self, anchors: candidates, leafKey: leafKey)
+            return ValidatedChain(
+                self, anchors: candidates, leafKey: leafKey, revocation: intermediates.revocation)
         }
         log?.begin(
             .rootSignature, expected: candidates.map(\.fingerprintText).joined(separator: ", "))
@@ -252,7 +271,8 @@ extension UnvalidatedChain {
             throw Refusal(
                 .invalidChain, "the signature of the leaf is not the intermediate's")
         }
-        return ValidatedChain(self, anchors: issuer.anchors, leafKey: leafKey)
+        return ValidatedChain(
+            self, anchors: issuer.anchors, leafKey: leafKey, revocation: intermediates.revocation)
     }
 }
 

@@ -25,13 +25,14 @@ final class KnownChains: Sendable {
 
     /// - Parameters:
     ///   - issuerTables: the tables of the keys of roots and intermediates.
+    ///   - revocation: the statuses of the chains' certificates.
     ///   - keyedHash: the hash of a header. The default uses a secret random seed.
     init(
         trust: TrustStore, issuerTables: IssuerTables = .none,
-        keyedHash: HeaderHash? = nil
+        revocation: RevocationStatuses = RevocationStatuses(), keyedHash: HeaderHash? = nil
     ) {
         self.trust = trust
-        intermediates = ValidatedIntermediates(tables: issuerTables)
+        intermediates = ValidatedIntermediates(tables: issuerTables, revocation: revocation)
         for anchor in trust.anchors { anchor.ecKey.map(issuerTables.didPin) }
         let seed = UInt64.random(in: 1...UInt64.max)
         self.keyedHash = keyedHash ?? { $0.quickHash(seed: seed) }

@@ -1,4 +1,5 @@
 import AssayModels
+import Synchronization
 
 /// The purpose of an RSA chain, which decides the requirements on its certificates.
 package struct RSAChainPurpose: Equatable, Sendable {
@@ -28,19 +29,29 @@ final class ValidatedRSAChain: AnchoredChain {
     let anchor: TrustAnchor
     let leafKey: RSAPublicKey
     let serial: String
+    private let revocation: RevocationStatuses
+    private let foundStatuses = AtomicLazyReference<ChainStatuses>()
 
     var isPinnedLeaf: Bool { intermediate == nil }
+    var statuses: ChainStatuses? {
+        foundStatuses.find(
+            in: revocation, leaf: leaf, intermediate: intermediate, root: anchor.certificate)
+    }
 
     fileprivate convenience init(
-        _ leaf: Certificate, _ path: RSAChainBuilder.Path, _ leafKey: RSAPublicKey
+        _ leaf: Certificate, _ path: RSAChainBuilder.Path, _ leafKey: RSAPublicKey,
+        _ links: ValidatedLinks
     ) {
         self.init(
-            leaf: leaf, intermediate: path.intermediate, anchor: path.anchor, leafKey: leafKey)
+            leaf: leaf, intermediate: path.intermediate, anchor: path.anchor, leafKey: leafKey,
+            links)
     }
 
     fileprivate init(
-        leaf: Certificate, intermediate: Certificate?, anchor: TrustAnchor, leafKey: RSAPublicKey
+        leaf: Certificate, intermediate: Certificate?, anchor: TrustAnchor, leafKey: RSAPublicKey,
+        _ links: ValidatedLinks
     ) {
+        revocation = links.revocation
         self.leaf = leaf
         self.intermediate = intermediate
         self.anchor = anchor
@@ -176,7 +187,7 @@ struct RSAChainBuilder {
         try trust.checkNotDenied(pin.certificate, as: .leaf)
         try pin.certificate.checkValidity(at: try effectiveDate.seconds(), as: .leaf)
         return ValidatedRSAChain(
-            leaf: pin.certificate, intermediate: nil, anchor: pin, leafKey: key)
+            leaf: pin.certificate, intermediate: nil, anchor: pin, leafKey: key, links)
     }
 
     /// The certificates whose subject is the leaf's issuer.
@@ -242,7 +253,7 @@ struct RSAChainBuilder {
         log?.begin(
             .signatures, expected: paths.map(\.anchor.fingerprintText).joined(separator: ", "))
         let known = paths.firstIndex { isKnown($0, leaf) }
-        if known == 0 { return .validated(ValidatedRSAChain(leaf, paths[0], leafKey)) }
+        if known == 0 { return .validated(ValidatedRSAChain(leaf, paths[0], leafKey, links)) }
         if known == nil {
             let chain = Self.identity(leaf, paths)
             if let refusal = links.refusal(of: chain) { throw refusal }
@@ -262,7 +273,7 @@ struct RSAChainBuilder {
             isAnchored = true
             // Checked only now, so that only leaves under a pinned root's intermediate are kept.
             guard links.holds(leaf, under: path.intermediate, key) else { continue }
-            return .validated(ValidatedRSAChain(leaf, path, leafKey))
+            return .validated(ValidatedRSAChain(leaf, path, leafKey, links))
         }
         let refusal =
             isAnchored

@@ -17,8 +17,13 @@ final class ValidatedIntermediates: Sendable {
 
     private let entries = Locked<[CertificateBytes: Entry]>([:])
     let tables: IssuerTables
+    /// The statuses of the certificates of chains under these intermediates.
+    let revocation: RevocationStatuses
 
-    init(tables: IssuerTables = .none) { self.tables = tables }
+    init(tables: IssuerTables = .none, revocation: RevocationStatuses = RevocationStatuses()) {
+        self.tables = tables
+        self.revocation = revocation
+    }
 
     func contains(_ intermediate: Certificate) -> Bool {
         entries.withLock { $0[CertificateBytes(octets: intermediate.der)] != nil }

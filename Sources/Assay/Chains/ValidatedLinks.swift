@@ -40,8 +40,10 @@ final class ValidatedLinks: Sendable {
     private let verificationCount = Atomic<Int>(0)
     /// The certificates of receipts whose links have been verified.
     let bags = KnownBags()
+    /// The statuses of the certificates of chains that have validated.
+    let revocation: RevocationStatuses
 
-    init() {}
+    init(revocation: RevocationStatuses = RevocationStatuses()) { self.revocation = revocation }
 
     /// Public-key operations so far, for tests.
     var verifications: Int { verificationCount.load(ordering: .relaxed) }

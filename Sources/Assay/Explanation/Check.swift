@@ -41,6 +41,7 @@ package enum Check: String, CaseIterable, Sendable {
     case signatureForm
     case signature
     // MARK: Policy
+    case revocation
     case kind
     case decoding
     case bundle
@@ -96,6 +97,7 @@ package enum Check: String, CaseIterable, Sendable {
         case .rootValidity: "the root that signed was valid at the signing date"
         case .signatureForm: "the signature has 64 octets, both numbers in range"
         case .signature: "the leaf's key signed the evidence"
+        case .revocation: "no certificate of the chain was revoked when it signed"
         case .kind: "the payload is of the expected kind"
         case .decoding: "every member has Apple's type"
         case .bundle: "the bundle is the expected one"
@@ -132,7 +134,7 @@ package enum Check: String, CaseIterable, Sendable {
         case .rootName: [.untrustedChain]
         case .chainAlgorithms: [.unsupportedAlgorithm, .invalidChain]
         case .leafMarker, .intermediateMarker: [.wrongCertificatePurpose]
-        case .denyList: [.certificateRevoked]
+        case .denyList, .revocation: [.certificateRevoked]
         case .signingDate: [.invalidDate]
         case .validity, .rootValidity: [.certificateExpired]
         case .leafKey, .leafSignature: [.invalidChain]
@@ -155,13 +157,13 @@ package enum Check: String, CaseIterable, Sendable {
         .leafForm, .intermediateForm, .leafUsage, .intermediateUsage, .leafIssuer, .rootName,
         .rootUsage, .chainAlgorithms, .leafMarker, .intermediateMarker, .denyList, .pinnedLeaf,
         .signingDate, .validity, .leafKey, .rootSignature, .leafSignature, .rootValidity,
-        .signatureForm, .signature, .kind, .decoding,
+        .signatureForm, .signature, .revocation, .kind, .decoding,
     ]
     /// The chains of receipts: several certificates can have the issuer's name.
     private static let receiptChain: [Check] = [
         .pinnedLeaf, .leafForm, .leafUsage, .leafIssuer, .intermediateForm, .rootName, .rootUsage,
         .chainAlgorithms, .leafMarker, .intermediateMarker, .denyList, .signingDate, .validity,
-        .signatures, .signature,
+        .signatures, .signature, .revocation,
     ]
     private static let policy: [Check] = [.bundle, .app, .environment, .rootPurpose]
     private static let expectations: [Check] = [

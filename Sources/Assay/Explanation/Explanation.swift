@@ -44,11 +44,13 @@ package struct Explanation: Sendable {
     /// - Parameters:
     ///   - kind: nil to detect it.
     ///   - trust: the pinned certificates.
+    ///   - revocation: the statuses that the policy uses.
     package init(
         _ evidence: Span<UInt8>, as kind: EvidenceKind?, trust: TrustStore, policy: Policy,
+        revocation: RevocationStatuses = RevocationStatuses(),
         expecting expectations: Expectations = .none, at now: Timestamp
     ) {
-        let verifier = Verifier(trust: trust, keyTables: .never)
+        let verifier = Verifier(trust: trust, keyTables: .never, revocation: revocation)
         let detected = kind ?? Verifier.likelyKind(of: evidence)
         // Evidence that is refused before its kind matters still gets its verdict.
         let log = CheckLog(detected ?? .transaction)
@@ -148,7 +150,7 @@ extension Check {
     /// Whether the check is made only if the caller expects something.
     fileprivate var isOnRequest: Bool {
         switch self {
-        case .product, .accountToken, .transaction, .device, .age: true
+        case .revocation, .product, .accountToken, .transaction, .device, .age: true
         default: false
         }
     }

@@ -18,7 +18,11 @@ extension Verdict {
             "No path leads to a pinned root."
         case .invalidChain: "The certificates do not form a chain, or there are none."
         case .wrongCertificatePurpose: "A certificate lacks Apple's marker for this purpose."
-        case .certificateRevoked: "A certificate or a key is on your deny list."
+        case .certificateRevoked:
+            """
+            A certificate or a key is on your deny list, was revoked, or lacks the revocation \
+            status that you require.
+            """
         case .certificateExpired: "A certificate was not valid at the date of the signature."
         case .invalidDate: "The signature's date is in the future or out of range."
         case .invalidSignature: "The signature does not fit the bytes."

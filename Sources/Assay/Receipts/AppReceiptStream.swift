@@ -337,6 +337,13 @@ extension VerificationRequest {
         var claims = EvidenceClaims(unverified.receipt)
         claims.productId = unverified.expectedProduct
         claims.transactionId = unverified.expectedTransaction
+        let remark: String?
+        do throws(Refusal) {
+            remark = try checkRevocation(of: chain, signed: effectiveDate, log: log)
+        } catch {
+            log?.didRefuse()
+            return error.answer(kind)
+        }
         do throws(Refusal) {
             try claims.check(policy, expectations, chain: chain, log: log)
             try claims.check(expectations, effectiveDate: effectiveDate, log: log)
@@ -349,6 +356,6 @@ extension VerificationRequest {
         if let end = receipt.expirationDate, end <= now {
             receipt.warnings = [.receiptExpired]
         }
-        return accepted(chain, claims, .appReceipt(receipt))
+        return accepted(chain, claims, .appReceipt(receipt), remark: remark)
     }
 }

@@ -11,15 +11,19 @@ public struct Policy: Sendable, Equatable {
     public var environments: Set<StoreEnvironment>
     /// Whether transaction receipts signed with the 1024-bit key, until 2015, are accepted.
     public var allowsLegacyKey: Bool
+    /// What the revocation statuses of the certificates decide.
+    public var revocation: RevocationPolicy
 
-    /// Creates a policy. By default it accepts only Production.
+    /// Creates a policy. By default it accepts only Production, and statuses decide nothing.
     public init(
         bundleId: String?, appAppleId: Int64? = nil,
-        environments: Set<StoreEnvironment> = [.production], allowsLegacyKey: Bool = true
+        environments: Set<StoreEnvironment> = [.production], allowsLegacyKey: Bool = true,
+        revocation: RevocationPolicy = .off
     ) {
         self.bundleId = bundleId
         self.appAppleId = appAppleId
         self.environments = environments
         self.allowsLegacyKey = allowsLegacyKey
+        self.revocation = revocation
     }
 }

@@ -111,10 +111,11 @@ package struct PreparedVerification: Sendable {
                     log: request.log)
                 state = try afterSignature(jws, chains: chains)
             case .notification(let notification):
-                let evidence = try notification.verified(
-                    holds, expecting: request.expectations, chains: chains, log: request.log)
+                let evidence = try notification.verified(holds, request, chains: chains)
                 state = .answered(
-                    request.accepted(notification.chain, notification.claims, evidence))
+                    request.accepted(
+                        notification.chain, notification.claims, evidence,
+                        remark: notification.remark))
             case .serverAnswer(var answer):
                 // Frees the storage that the local value changes.
                 state = .answered(Verification(verdict: .malformed, detail: "", kind: nil))
@@ -132,6 +133,8 @@ package struct PreparedVerification: Sendable {
     private func afterSignature(
         _ jws: VerifiedJWS, chains: ChainLookup
     ) throws(Refusal) -> State {
+        let remark = try request.checkRevocation(
+            of: jws.chain, signed: jws.effectiveDate, log: request.log)
         var (evidence, claims) = try jws.decode(as: request.kind, log: request.log)
         if request.admitsMissingBundle, claims.bundleId == nil { claims.carriesBundleId = false }
         do throws(Refusal) {
@@ -139,8 +142,9 @@ package struct PreparedVerification: Sendable {
                 request.policy, request.expectations, chain: jws.chain, log: request.log)
             if case .notification(let verified) = evidence {
                 let notification = try SignedNotification.read(
-                    jws, verified.notification.payload, claims: claims, chains: chains,
-                    now: request.now, unknownChains: request.unknownChains, log: request.log)
+                    jws, verified.notification.payload, claims: claims, remark: remark,
+                    chains: chains, now: request.now, unknownChains: request.unknownChains,
+                    log: request.log)
                 switch notification {
                 case .deferred(let chain): return .deferred(chain)
                 case .validated(let notification) where !notification.nested.isEmpty:
@@ -154,7 +158,7 @@ package struct PreparedVerification: Sendable {
             request.log?.didRefuse()
             return .answered(request.refused(error, jws.chain, claims))
         }
-        return .answered(request.accepted(jws.chain, claims, evidence))
+        return .answered(request.accepted(jws.chain, claims, evidence, remark: remark))
     }
 
     private func refused(_ refusal: Refusal) -> Verification {
@@ -167,14 +171,17 @@ package struct PreparedVerification: Sendable {
 
 extension VerificationRequest {
     /// The answer for evidence whose signature, policy and expectations hold.
+    ///
+    /// - Parameter remark: what the detail reports beside.
     func accepted(
-        _ chain: some AnchoredChain, _ claims: EvidenceClaims, _ evidence: VerifiedEvidence
+        _ chain: some AnchoredChain, _ claims: EvidenceClaims, _ evidence: VerifiedEvidence,
+        remark: String?
     ) -> Verification {
         var dedupKey = claims.dedupKey
         if case .notification(let notification) = evidence { dedupKey = notification.dedupKey }
         return Verification(
             verdict: .valid,
-            detail: chain.anchor.acceptance,
+            detail: remark.map { chain.anchor.acceptance + "; " + $0 } ?? chain.anchor.acceptance,
             kind: kind, environment: claims.environment, dedupKey: dedupKey,
             evidenceKey: claims.evidenceKey, certificate: chain.signingCertificate(at: now),
             evidence: evidence)
@@ -196,6 +203,14 @@ extension VerificationRequest {
     /// Checks policy and expectations of a verified transaction receipt.
     func answer(_ verified: VerifiedTransactionReceipt) -> Verification {
         let claims = EvidenceClaims(verified.receipt)
+        let remark: String?
+        do throws(Refusal) {
+            remark = try checkRevocation(
+                of: verified.chain, signed: verified.effectiveDate, log: log)
+        } catch {
+            log?.didRefuse()
+            return error.answer(kind)
+        }
         do throws(Refusal) {
             try claims.check(policy, expectations, chain: verified.chain, log: log)
             try claims.check(expectations, effectiveDate: verified.effectiveDate, log: log)
@@ -203,7 +218,8 @@ extension VerificationRequest {
             log?.didRefuse()
             return refused(error, verified.chain, claims)
         }
-        var answer = accepted(verified.chain, claims, .transactionReceipt(verified.receipt))
+        var answer = accepted(
+            verified.chain, claims, .transactionReceipt(verified.receipt), remark: remark)
         if let disagreement = verified.disagreement { answer.detail += "; " + disagreement }
         return answer
     }

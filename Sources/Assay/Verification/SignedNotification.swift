@@ -7,6 +7,8 @@ final class SignedNotification: Sendable {
     let claims: EvidenceClaims
     let chain: ValidatedChain
     let effectiveDate: Timestamp
+    /// What the answer reports of the revocation statuses.
+    let remark: String?
     /// In the order of the members.
     let nested: [Nested]
 
@@ -18,8 +20,9 @@ final class SignedNotification: Sendable {
 
     private init(
         _ jws: VerifiedJWS, _ payload: ResponseBodyV2DecodedPayload, claims: EvidenceClaims,
-        nested: [Nested]
+        remark: String?, nested: [Nested]
     ) {
+        self.remark = remark
         notification = VerifiedPayload(payload, json: jws.payload.text)
         self.claims = claims
         chain = jws.chain
@@ -30,7 +33,7 @@ final class SignedNotification: Sendable {
     /// Reads the notification and its nested evidence, without checking the nested signatures.
     static func read(
         _ jws: VerifiedJWS, _ payload: ResponseBodyV2DecodedPayload, claims: EvidenceClaims,
-        chains: ChainLookup, now: Timestamp, unknownChains: UnknownChainPolicy,
+        remark: String?, chains: ChainLookup, now: Timestamp, unknownChains: UnknownChainPolicy,
         log: CheckLog? = nil
     ) throws(Refusal) -> ChainOutcome<SignedNotification> {
         let members: [(String, EvidenceKind, String?)] = [
@@ -54,14 +57,15 @@ final class SignedNotification: Sendable {
             case .deferred(let chain): return .deferred(chain)
             }
         }
-        return .validated(SignedNotification(jws, payload, claims: claims, nested: nested))
+        return .validated(
+            SignedNotification(jws, payload, claims: claims, remark: remark, nested: nested))
     }
 
     /// Returns the notification with its nested evidence, or throws the first refusal.
     func verified(
-        _ signaturesHold: ArraySlice<Bool>, expecting expectations: Expectations,
-        chains: ChainLookup, log: CheckLog? = nil
+        _ signaturesHold: ArraySlice<Bool>, _ request: VerificationRequest, chains: ChainLookup
     ) throws(Refusal) -> VerifiedEvidence {
+        let (expectations, log) = (request.expectations, request.log)
         var transaction: VerifiedPayload<JWSTransactionDecodedPayload>?
         var renewalInfo: VerifiedPayload<JWSRenewalInfoDecodedPayload>?
         var appTransaction: VerifiedPayload<AppTransaction>?
@@ -72,6 +76,9 @@ final class SignedNotification: Sendable {
                 let log = log?.inside(nested.member, nested.kind)
                 let jws = try VerifiedJWS(
                     nested.jws, signatureHolds: holds, chains: chains, log: log)
+                // What is reported of a status is so of the notification's own chain.
+                _ = try request.checkRevocation(
+                    of: jws.chain, signed: jws.effectiveDate, log: log)
                 let (evidence, nestedClaims) = try jws.decode(as: nested.kind, log: log)
                 log?.begin(
                     .agreement, found: nestedClaims.originText, expected: claims.originText)

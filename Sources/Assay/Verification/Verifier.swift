@@ -16,8 +16,10 @@ public import AssayModels
 public final class Verifier: Sendable {
     /// The trust store.
     public let trust: TrustStore
+    /// The revocation statuses of the certificates of its chains.
+    public let revocation: RevocationStatuses
     let chains: KnownChains
-    let links = ValidatedLinks()
+    let links: ValidatedLinks
     let layouts = KnownLayouts()
     let signatures: ES256Verifiers
     /// The signature engine, and the audit of its answers.
@@ -32,15 +34,20 @@ public final class Verifier: Sendable {
     ///   - keyTables: when key tables are built. A table makes a frequently used key five to ten
     ///     times faster.
     ///   - engine: the signature engine. Verifiers can share one.
+    ///   - revocation: the statuses that `Policy.revocation` uses. Verifiers can share them.
     public init(
         trust: TrustStore, keyTables: KeyTableBuilding = .withSignatures,
-        engine: EngineInUse = EngineInUse()
+        engine: EngineInUse = EngineInUse(),
+        revocation: RevocationStatuses = RevocationStatuses()
     ) {
         self.trust = trust
+        self.revocation = revocation
+        links = ValidatedLinks(revocation: revocation)
         self.engine = engine
         self.keyTables = keyTables
         issuerTables = IssuerTables(keyTables, engine: engine)
-        chains = KnownChains(trust: trust, issuerTables: issuerTables)
+        chains = KnownChains(
+            trust: trust, issuerTables: issuerTables, revocation: revocation)
         signatures = ES256Verifiers(
             tables: KeyTables(isEnabled: keyTables != .never, engine: engine.chosen) { key, place in
                 engine.test()

@@ -26,6 +26,7 @@ package struct CertificateExtensions: Sendable, Equatable {
         package init(rawValue: UInt16) { self.rawValue = rawValue }
         package static let digitalSignature = KeyUsage(rawValue: 1 << 0)
         package static let keyCertSign = KeyUsage(rawValue: 1 << 5)
+        package static let cRLSign = KeyUsage(rawValue: 1 << 6)
     }
 
     package struct Markers: OptionSet, Sendable {

@@ -29,6 +29,17 @@ package enum OID {
     // Certificate extensions (RFC 5280, section 4.2.1).
     package static let keyUsage: [UInt8] = [0x55, 0x1D, 0x0F]
     package static let basicConstraints: [UInt8] = [0x55, 0x1D, 0x13]
+    package static let extendedKeyUsage: [UInt8] = [0x55, 0x1D, 0x25]
+    package static let authorityKeyIdentifier: [UInt8] = [0x55, 0x1D, 0x23]
+    package static let crlDistributionPoints: [UInt8] = [0x55, 0x1D, 0x1F]
+    package static let authorityInfoAccess: [UInt8] = pkix + [0x01, 0x01]
+
+    // OCSP and CRLs (RFC 6960; RFC 5280, section 5).
+    package static let ocsp: [UInt8] = pkix + [0x30, 0x01]
+    package static let basicOCSPResponse: [UInt8] = pkix + [0x30, 0x01, 0x01]
+    package static let ocspSigning: [UInt8] = pkix + [0x03, 0x09]
+    package static let reasonCode: [UInt8] = [0x55, 0x1D, 0x15]
+    private static let pkix: [UInt8] = [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07]
 
     // Attribute types of names (X.520).
     package static let commonName: [UInt8] = [0x55, 0x04, 0x03]

@@ -1,13 +1,23 @@
 import AssayBytes
 
-/// The textual encoding of certificates (RFC 7468, section 5).
+/// The textual encoding of certificates and CRLs (RFC 7468, sections 5 and 6).
 package enum PEM {
-    private static let begin = Array("-----BEGIN CERTIFICATE-----".utf8)
-    private static let end = Array("-----END CERTIFICATE-----".utf8)
-
     /// Returns DER unchanged, or decodes the one certificate in PEM text. Explanatory text around
     /// the encapsulation is ignored (section 2).
     package static func certificate(_ bytes: [UInt8]) throws(CertificateError) -> [UInt8] {
+        try decode(bytes, label: "CERTIFICATE")
+    }
+
+    /// Returns DER unchanged, or decodes the one CRL in PEM text.
+    package static func revocationList(_ bytes: [UInt8]) throws(CertificateError) -> [UInt8] {
+        try decode(bytes, label: "X509 CRL")
+    }
+
+    private static func decode(
+        _ bytes: [UInt8], label: String
+    ) throws(CertificateError) -> [UInt8] {
+        let begin = Array("-----BEGIN \(label)-----".utf8)
+        let end = Array("-----END \(label)-----".utf8)
         guard let start = firstRange(of: begin, in: bytes[...]) else { return bytes }
         let rest = bytes[start.upperBound...]
         guard let stop = firstRange(of: end, in: rest) else { throw .encoding(.truncated) }

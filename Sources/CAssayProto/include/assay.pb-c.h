@@ -245,7 +245,8 @@ typedef enum _Assay__V1__Verdict {
    */
   ASSAY__V1__VERDICT__VERDICT_CERTIFICATE_EXPIRED = 8,
   /*
-   * A certificate is on the operator's deny list.
+   * A certificate is on the operator's deny list, was revoked when it signed, or lacks the revocation
+   * status that the policy requires.
    */
   ASSAY__V1__VERDICT__VERDICT_CERTIFICATE_REVOKED = 9,
   /*

@@ -103,7 +103,10 @@ export type Verdict =
   | 'WRONG_CERTIFICATE_PURPOSE'
   /** A certificate was not valid at the effective date. */
   | 'CERTIFICATE_EXPIRED'
-  /** A certificate is on the operator's deny list. */
+  /**
+   * A certificate is on the operator's deny list, was revoked when it signed, or lacks the
+   * revocation status that the policy requires.
+   */
   | 'CERTIFICATE_REVOKED'
   /** The signature over the evidence does not verify. */
   | 'INVALID_SIGNATURE'

@@ -201,7 +201,8 @@ class Verdict(Enumeration):
     CERTIFICATE_EXPIRED = 8
     """A certificate was not valid at the effective date."""
     CERTIFICATE_REVOKED = 9
-    """A certificate is on the operator's deny list."""
+    """A certificate is on the operator's deny list, was revoked when it signed, or lacks the
+    revocation status that the policy requires."""
     INVALID_SIGNATURE = 10
     """The signature over the evidence does not verify."""
     INVALID_DATE = 11

@@ -24,7 +24,10 @@ public enum Verdict {
     WRONG_CERTIFICATE_PURPOSE(7),
     /** A certificate was not valid at the effective date. */
     CERTIFICATE_EXPIRED(8),
-    /** A certificate is on the operator's deny list. */
+    /**
+     * A certificate is on the operator's deny list, was revoked when it signed, or lacks the
+     * revocation status that the policy requires.
+     */
     CERTIFICATE_REVOKED(9),
     /** The signature over the evidence does not verify. */
     INVALID_SIGNATURE(10),
