@@ -18,8 +18,10 @@ struct EvidenceQuestion: Sendable {
         /// The time of `--at`; nil for the clock's.
         let at: Timestamp?
 
-        init(_ options: EvidenceOptions) {
-            policy = options.policy
+        init(_ options: EvidenceOptions, _ revocation: RevocationPolicy) {
+            var policy = options.policy
+            policy.revocation = revocation
+            self.policy = policy
             environments = options.expectedEnvironments
             at = options.at?.timestamp
         }

@@ -36,6 +36,8 @@ struct VerifyCommand: AsyncParsableCommand {
               JSON lines from a pipe, with the evidence in the member "receipt":
                 zcat receipts.jsonl.gz | assay verify --kind auto \\
                   --lines - --member receipt --in-app none
+              With the statuses of the signing certificates, which a cron job fetched:
+                assay verify --kind transaction --revocation /var/lib/ocsp token.jws
               A folder of evidence:
                 assay verify --kind auto ./evidence
 
@@ -65,6 +67,8 @@ struct VerifyCommand: AsyncParsableCommand {
     var kind: KindChoice
 
     @OptionGroup var accepted: EvidenceOptions
+
+    @OptionGroup(title: "Revocation") var revocation: RevocationOptions
 
     @OptionGroup var remote: ServerOptions
 
@@ -134,6 +138,7 @@ struct VerifyCommand: AsyncParsableCommand {
                 "--format verify-receipt needs --kind app-receipt or transaction-receipt")
         }
         try remote.check(accepted)
+        try revocation.check(remote)
         if remote.server != nil, accepted.at != nil {
             throw ValidationError(
                 "--at can't be used with --server: a server uses its own clock")
@@ -200,13 +205,14 @@ struct VerifyCommand: AsyncParsableCommand {
 
     private func verifier() throws -> Verifier {
         Verifier(
-            trust: try accepted.store(), engine: EngineInUse(try (engine ?? .auto).supported))
+            trust: try accepted.store(), engine: EngineInUse(try (engine ?? .auto).supported),
+            revocation: try revocation.statuses(at: accepted.now))
     }
 
     private var question: EvidenceQuestion {
         EvidenceQuestion(
-            kind: kind, accepted: .init(accepted), devices: devices, inApp: inApp,
-            isRemote: remote.server != nil)
+            kind: kind, accepted: .init(accepted, revocation.policy), devices: devices,
+            inApp: inApp, isRemote: remote.server != nil)
     }
 
     private func verifyOne(_ file: String) async throws {
@@ -248,7 +254,7 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         let now = accepted.now
         let verification = try verifier().verify(
-            evidence.span, as: kind, policy: accepted.policy,
+            evidence.span, as: kind, policy: question.accepted.policy,
             expecting: question.expectations(of: kind),
             inApp: inApp, at: now)
         var report = VerificationReport(verification)
