@@ -37,7 +37,7 @@ public struct FuzzTarget: Sendable {
             httpConnection(authority), fields, gzip, lines, inspection(authority),
             storeAnswer(authority),
             localStore(authority), explanation(authority), form, evidenceForm(authority),
-            keyFile, signing,
+            keyFile, signing, ocspResponse(authority), revocationList(authority),
         ]
     }
 }
