@@ -374,7 +374,14 @@ package final class Channel: @unchecked Sendable {
         }
         closeDrained()
         pump()
-        if let next = nextMoment { wake(at: max(next, now + ClientLimits.sweepPeriod)) }
+        if let next = nextMoment { wake(at: max(next, now + sweepPeriod)) }
+    }
+
+    /// The shortest time between two sweeps. A sweep looks at all calls: a client that sends
+    /// without a limit would do nothing else.
+    private var sweepPeriod: UInt64 {
+        let calls = connections.reduce(waiting.count) { $0 + $1.inFlight.count }
+        return max(ClientLimits.sweepPeriod, UInt64(calls / ClientLimits.callsPerMillisecond))
     }
 
     private var nextMoment: UInt64? {

@@ -8,6 +8,9 @@ enum ClientLimits {
     static let overdue: UInt64 = 10_000
     /// The minimum interval between checks of the deadlines.
     static let sweepPeriod: UInt64 = 10
+    /// With more calls than in 10 ms, sweeps are rarer: one of a thousand calls takes about a tenth
+    /// of a millisecond.
+    static let callsPerMillisecond = 1_000
     /// How many times in `ClientOptions.longestWait` the channel looks for calls that have waited
     /// longer.
     static let looksPerWait: UInt64 = 10
