@@ -1,3 +1,4 @@
+import Assay
 import AssayClient
 import AssayIO
 import Foundation
@@ -60,6 +61,9 @@ enum OverloadSuite {
             rows += measured.rows
             unanswered += measured.unanswered
         }
+        for connections in isQuick ? [1] : [1, 4, 16] {
+            rows.append(try withoutLimit(connections, ca, seconds, rounds))
+        }
         rows.append(
             Row(
                 name: "requests without an answer", value: Double(unanswered), spread: 0,
@@ -117,6 +121,37 @@ enum OverloadSuite {
                     unit: "ms"),
             ], twice.reduce(0) { $0 + $1.load.unanswered + $1.load.errors }
         )
+    }
+
+    /// A client that sends whatever is due, however much is unanswered. Every refusal costs the
+    /// server the bytes of the request. By an engine that is slower than the client.
+    private static func withoutLimit(
+        _ connections: Int, _ ca: String, _ seconds: Int, _ rounds: Int
+    ) throws -> Row {
+        let server = try AssayProcess.Server(
+            processors: AssayProcess.serverProcessor, workers: 1, root: ca + "/root.pem",
+            engine: .portable)
+        defer { server.stop() }
+        let options = ["--no-payload", "-c", "\(connections)"]
+        func most() throws -> Double {
+            try load(server, ca, seconds, options + ["--closed", "--depth", "\(512 / connections)"])
+                .throughput
+        }
+        var best = [try most()]
+        var twice: [Double] = []
+        for round in 0..<rounds {
+            let rate = Int(2 * best[round])
+            twice.append(try load(server, ca, seconds, options + ["--rate", "\(rate)"]).throughput)
+            best.append(try most())
+        }
+        let ratios = twice.ratios(between: best)
+        var row = Row(
+            name: "goodput, \(connections) connection\(connections == 1 ? "" : "s"), no limit in "
+                + "the client",
+            value: twice.median, spread: twice.spread, unit: "/s", ratio: ratios.median,
+            isMoreBetter: true)
+        row.ratioSpread = ratios.spread
+        return row
     }
 
     // MARK: Unknown chains

@@ -5,12 +5,13 @@ struct LoopShare {
     private let began: UInt64
     /// Nanoseconds of work since `began`.
     var worked: UInt64 = 0
-    /// Nanoseconds of work in this share. The default is more than a slice of tokens takes, and
-    /// little compared with the limit of the queue's delay. While all of it is used, reading can
-    /// take as long.
+    /// Nanoseconds of work in this share. While all of it is used, reading can take as long.
     var end: UInt64 = Self.nanoseconds
 
-    private static let nanoseconds: UInt64 = 2_000_000
+    /// Those of a slice. A socket holds what a fast client sends in a millisecond; then the client
+    /// waits. If it were read more rarely, an overloaded server would never see more requests than
+    /// it verifies, and so would refuse none of those that are late.
+    private static let nanoseconds = UInt64(Batch.quickNanoseconds)
 
     /// Whether another worker verifies a part of it.
     var hasShared = false

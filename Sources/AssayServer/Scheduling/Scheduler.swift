@@ -249,11 +249,8 @@ final class Scheduler {
     private func restMilliseconds() -> UInt64 {
         let queued = queuedMilliseconds
         guard !context.phase.isDraining, queued > queueLimitMilliseconds / 2 else { return 0 }
-        // A few connections fill their reads within the shortest pause, and stall in a longer one.
-        // Without any, each read takes the processor from the work.
-        guard connections.count >= ServerLimits.connectionsToRestFrom else {
-            return Self.shortestRestMilliseconds
-        }
+        // A few connections fill their reads while a slice is verified, and stall in a pause.
+        guard connections.count >= ServerLimits.connectionsToRestFrom else { return 0 }
         let rest = readBackoff.next(atMost: min(context.limits.restMilliseconds, queued / 2))
         return max(rest, Self.shortestRestMilliseconds)
     }

@@ -52,6 +52,29 @@ import Testing
         #expect(simulated.slices.keys.filter { $0 > 0 }.count == 4, "\(simulated.slices)")
     }
 
+    @Test("However many requests of another connection wait, a socket waits for one slice")
+    func readsBetweenSlices() throws {
+        let simulated = try SimulatedServer(sliceNanoseconds: 600_000) { $0.workers = 1 }
+        let (busy, other) = (try client(of: simulated), try client(of: simulated))
+        ask(1, busy, of: simulated)
+        ask(1, other, of: simulated)
+        for _ in 0..<800 { busy.ask(.genuine) }
+        var mostSlices = 0
+        while busy.answered < 600 {
+            #expect(simulated.step())
+            let before = simulated.slices.values.reduce(0, +)
+            other.ask(.ping)
+            while other.unanswered > 0 {
+                #expect(simulated.step())
+                #expect(other.receive(upTo: .max) == nil)
+            }
+            mostSlices = max(mostSlices, simulated.slices.values.reduce(0, +) - before)
+            #expect(busy.receive(upTo: .max) == nil)
+        }
+        // One before the socket is read, and one before the answer is written.
+        #expect(mostSlices <= 2)
+    }
+
     @Test("Locks are taken for a read and for a slice, and none for a token")
     func locksOfTokens() throws {
         let simulated = try SimulatedServer { $0.workers = 1 }
