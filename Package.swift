@@ -44,6 +44,8 @@ let package = Package(
         .systemLibrary(
             name: "CProtobufC", pkgConfig: "libprotobuf-c",
             providers: [.apt(["libprotobuf-c-dev"])]),
+        .systemLibrary(
+            name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .target(name: "CAssayProto", dependencies: ["CProtobufC"]),
         // The text of AssayMint's scenarios.
         .target(name: "CAssayScenarios"),
@@ -86,9 +88,10 @@ let package = Package(
         .target(
             name: "AssayWire", dependencies: ["AssayModels", "CAssayProto", "CProtobufC"],
             swiftSettings: settings),
-        // Heads and bodies of HTTP/1.1 requests, and a server for small ones.
+        // Requests of HTTP/1.1 and of HTTP/2, and a server for small ones.
         .target(
-            name: "AssayHTTP", dependencies: ["AssayBytes", "AssayIO"], swiftSettings: settings),
+            name: "AssayHTTP", dependencies: ["AssayBytes", "AssayIO", "CNghttp2"],
+            swiftSettings: settings),
         // libuv: loop, streams, listeners, timers, work queue. TLS of its streams by OpenSSL.
         .target(
             name: "AssayIO", dependencies: ["AssayLocks", "CLibuv", "COpenSSL"],
@@ -250,7 +253,7 @@ let package = Package(
             dependencies: [
                 "Assay", "AssayAdmin", "AssayBytes", "AssayEntitlements", "AssayHTTP",
                 "AssayServer", "AssayClient", "AssayKeys", "AssayLocks", "AssayMint", "AssayModels",
-                "AssayWire", "AssayIO", "COpenSSL", "TestSupport",
+                "AssayWire", "AssayIO", "CNghttp2", "COpenSSL", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(

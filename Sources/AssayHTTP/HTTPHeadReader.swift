@@ -94,7 +94,7 @@ extension HTTPHead {
         guard index > line.lowerBound, index < line.upperBound, bytes[index] == .space else {
             throw .invalidRequestLine
         }
-        method = Method(bytes.extracting(line.lowerBound..<index))
+        method = Method(named: bytes.extracting(line.lowerBound..<index))
         let target = index + 1
         index = target
         while index < line.upperBound, bytes[index].isTarget { index += 1 }
@@ -235,7 +235,7 @@ extension HTTPHead {
 }
 
 extension HTTPHead.Method {
-    fileprivate init(_ name: Span<UInt8>) {
+    init(named name: Span<UInt8>) {
         self =
             switch name.count {
             case 3 where name.begins("GET"): .get

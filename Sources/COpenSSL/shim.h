@@ -85,11 +85,13 @@ static inline void assay_count_handshake_messages(SSL_CTX *context) {
     SSL_CTX_set_msg_callback(context, assay_count_message);
 }
 
-/// Selects HTTP/1.1 where the session speaks it, and refuses any other offer: RFC 7301, 3.2.
+/// Selects HTTP/2 or HTTP/1.1 where the session speaks them, and refuses any other offer: RFC 7301,
+/// 3.2.
 static inline int assay_select_protocol(
     SSL *session, const unsigned char **selected, unsigned char *count,
     const unsigned char *offered, unsigned int offered_count, void *argument) {
-    static const unsigned char http[] = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
+    static const unsigned char http[] = {2,   'h', '2', 8,   'h', 't',
+                                         't', 'p', '/', '1', '.', '1'};
     (void)argument;
     if (assay_state(session) & assay_speaks_http &&
         SSL_select_next_proto((unsigned char **)selected, count, http, sizeof http, offered,

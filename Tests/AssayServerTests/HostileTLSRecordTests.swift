@@ -66,8 +66,9 @@ import Testing
         let table: [(offer: [String], isHTTP: Bool, passes: Bool, selected: String?)] = [
             ([], true, true, nil), ([], false, true, nil),
             (["http/1.1"], true, true, "http/1.1"),
-            (["h2", "http/1.1"], true, true, "http/1.1"),
-            (["h2"], true, false, nil), (["http/1.0", "h3"], true, false, nil),
+            (["h2", "http/1.1"], true, true, "h2"), (["http/1.1", "h2"], true, true, "h2"),
+            (["h2"], true, true, "h2"), (["h2c"], true, false, nil),
+            (["http/1.0", "h3"], true, false, nil),
             (["http/1.1x"], true, false, nil), (["HTTP/1.1"], true, false, nil),
             (["http/1.1"], false, false, nil), (["h2"], false, false, nil),
         ]
@@ -90,7 +91,8 @@ import Testing
         } _: { test in
             for (index, offer, passes) in [
                 (2, ["h2"], false), (2, ["http/1.1"], false), (2, [], true),
-                (3, ["h2"], false), (3, ["h2", "http/1.1"], true), (3, [], true),
+                (3, ["h2"], true), (3, ["h2", "http/1.1"], true), (3, [], true),
+                (3, ["http/1.1"], true), (3, ["h3"], false),
             ] as [(Int, [String], Bool)] {
                 let client = try BlockingClient(test.server.endpoints[index])
                 let peer = OpenSSLPeer(OpenSSLPeer.Offer(protocols: offer))

@@ -56,7 +56,9 @@ import Testing
             ("application/grpc-web+json", RPCForm(.verify, .grpcWeb, .json)),
             ("application/grpc-web-text", RPCForm(.verify, .grpcWebText, .proto)),
             ("application/grpc-web-text+proto", RPCForm(.verify, .grpcWebText, .proto)),
-            ("application/grpc", nil), ("application/grpc+proto", nil),
+            ("application/grpc", RPCForm(.verify, .grpc, .proto)),
+            ("application/grpc+proto", RPCForm(.verify, .grpc, .proto)),
+            ("application/grpc+json", RPCForm(.verify, .grpc, .json)),
             ("application/connect+proto", nil), ("application/grpc-web-text+json", nil),
             ("application/octet-stream", nil), ("application/protobuf", nil), ("", nil),
         ] as [(String, RPCForm?)])

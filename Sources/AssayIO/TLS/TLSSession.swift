@@ -28,8 +28,8 @@ package struct TLSSession: ~Copyable {
     ///
     /// - Parameters:
     ///   - host: the host that a client connects to.
-    ///   - speaksHTTP: whether a server selects HTTP/1.1 if a client names protocols. A server of
-    ///     frames selects none, so that bytes of another protocol are never taken for frames.
+    ///   - speaksHTTP: whether a server selects HTTP/2 or 1.1 if a client names protocols. A server
+    ///     of frames selects none, so that bytes of another protocol are never taken for frames.
     package init(
         _ context: TLSContext, host: String?, speaksHTTP: Bool = false
     ) throws(TLSError) {

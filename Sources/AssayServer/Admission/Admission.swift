@@ -65,7 +65,7 @@ final class Admission {
         guard case .verify(let call) = head.call else {
             return answer(to: head, bodyBytes: bodyBytes)
         }
-        guard !context.phase.isDraining else { return .refused(.unavailable(head.id)) }
+        guard !connection.isDraining else { return .refused(.unavailable(head.id)) }
         guard let kind = call.kind else { return .refused(.unknownKind(head.id)) }
         guard !call.expectations.hasTooManyDevices else {
             return .refused(.tooManyDevices(head.id))
@@ -102,7 +102,7 @@ final class Admission {
         _ call: ResolveCall, of head: RequestHead, bodyBytes: Int, from connection: Connection,
         began: UInt64?
     ) -> AdmissionDecision {
-        guard !context.phase.isDraining else { return .refused(.unavailable(head.id)) }
+        guard !connection.isDraining else { return .refused(.unavailable(head.id)) }
         let count = call.items.count
         guard count <= limits.resolveItems else {
             return .refused(.tooManyItems(head.id, count, limit: limits.resolveItems))
@@ -144,7 +144,7 @@ final class Admission {
         _ call: FetchCall, of head: RequestHead, bodyBytes: Int, from connection: Connection,
         began: UInt64?
     ) -> AdmissionDecision {
-        guard !context.phase.isDraining else { return .refused(.unavailable(head.id)) }
+        guard !connection.isDraining else { return .refused(.unavailable(head.id)) }
         guard bodyBytes <= limits.jwsBytes else {
             return .refused(.bodyTooLarge(head.id, bodyBytes, limit: limits.jwsBytes))
         }

@@ -40,11 +40,14 @@ final class Intake {
     /// - Parameters:
     ///   - bodyBytes: by which it is admitted.
     ///   - size: the size of a receipt in its envelope; 0 if it is not known.
+    ///   - began: when its first byte arrived; nil for that of the request at the front.
     func begin(
         _ head: RequestHead, bodyBytes: Int, size: Int, in envelope: ReceiptEnvelope? = nil,
-        from connection: Connection
+        from connection: Connection, began: UInt64? = nil
     ) -> Beginning {
-        switch admission.admit(head, bodyBytes: bodyBytes, isWhole: false, from: connection) {
+        switch admission.admit(
+            head, bodyBytes: bodyBytes, isWhole: false, from: connection, began: began)
+        {
         case .refused(let refusal):
             connection.answerAtOnce(CallLabel(head.call), refusal)
             return .refused

@@ -39,6 +39,11 @@ extension ResponseHead {
     static let endedWithinRequest = connection(
         .invalidArgument, "the stream ended inside a request")
 
+    static func slow(_ id: UInt64) -> Self {
+        ResponseHead(
+            id: id, status: .deadlineExceeded, message: "the request arrived too slowly")
+    }
+
     static func unavailable(_ id: UInt64) -> Self {
         ResponseHead(
             id: id, status: .unavailable, message: "the server is draining",

@@ -35,6 +35,12 @@ final class Connection {
     /// Whether nobody waits for an answer of the App Store, which takes seconds.
     var hasClientLeft: Bool { session.endsWithPeer && life.hasPeerEnded }
 
+    /// Whether further requests are refused because the server drains.
+    var isDraining: Bool { context.server.phase.isDraining && !session.acceptsWhileDraining }
+
+    /// Goes on in another protocol, which its first bytes have chosen.
+    func speak(_ session: any Session) { self.session = session }
+
     func start() {
         // The closure keeps the connection until the stream's last event.
         stream.setHandler { [self] event in handle(event) }
@@ -301,7 +307,7 @@ final class Connection {
 
     private var isIdle: Bool {
         inFlight.isEmpty && output.bytes.isEmpty && stream.unwrittenCount == 0
-            && times.pace == nil
+            && times.pace == nil && !session.isBusy
     }
 
     /// Checks the timeouts. Called several times a second. After the loop itself was late, reads

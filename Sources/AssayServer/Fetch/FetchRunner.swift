@@ -197,6 +197,12 @@ final class FetchRunner {
         }
     }
 
+    /// Ends a fetch whose client has given it up.
+    func cancel(_ port: ReplyPort) {
+        guard let entry = running.values.first(where: { $0.port === port }) else { return }
+        cancel(entry, .fetchAbandoned(port.id))
+    }
+
     private func cancel(_ entry: Running, _ refusal: ResponseHead) {
         end(entry, .refused(refusal))
         entry.task?.cancel()

@@ -50,6 +50,8 @@ struct HTTPFormat: Sendable {
     var isFetch = false
     /// Whether it is one line of the response to a batch.
     var isLine = false
+    /// Whether it leaves on a stream of HTTP/2: without a chunk around each line.
+    var isHTTP2 = false
     /// Whether the connection ends after the response.
     var closes = false
     /// Whether the request is HEAD: the response has no body.
@@ -181,7 +183,7 @@ enum HTTPResponse {
         isText: Bool = true, at now: Timestamp, to output: inout [UInt8]
     ) {
         output.reserveCapacity(output.count + body.count + fields.utf8.count + usualHeadBytes)
-        guard !format.isLine else { return appendLine(body, to: &output) }
+        guard !format.isLine else { return appendLine(body, format, to: &output) }
         output += "HTTP/1.1 ".utf8
         output += String(status).utf8
         output.append(UInt8(ascii: " "))
@@ -219,7 +221,8 @@ enum HTTPResponse {
         output += "HTTP/1.1 200 OK\r\nDate: ".utf8
         HTTPDate.append(secondsSince1970: now.seconds, to: &output)
         output += "\r\nContent-Type: \(HTTPMediaType.linesName)\r\n".utf8
-        output += "Transfer-Encoding: chunked\r\nCache-Control: no-store\r\n".utf8
+        if !format.isHTTP2 { output += "Transfer-Encoding: chunked\r\n".utf8 }
+        output += "Cache-Control: no-store\r\n".utf8
         output += "X-Content-Type-Options: nosniff\r\n".utf8
         if let origin = format.origin {
             output += "Access-Control-Allow-Origin: \(origin)\r\nVary: Origin\r\n".utf8
@@ -231,7 +234,13 @@ enum HTTPResponse {
     /// The last chunk.
     static let endOfLines = Array("0\r\n\r\n".utf8)
 
-    private static func appendLine(_ json: [UInt8], to output: inout [UInt8]) {
+    private static func appendLine(
+        _ json: [UInt8], _ format: HTTPFormat, to output: inout [UInt8]
+    ) {
+        guard !format.isHTTP2 else {
+            output += json
+            return output.append(UInt8(ascii: "\n"))
+        }
         output += String(json.count + 1, radix: 16).utf8
         output += "\r\n".utf8
         output += json

@@ -31,6 +31,11 @@ struct HTTPResponseOrder {
         return next + Int(id - nextId)
     }
 
+    /// Whether every response is written.
+    var isEmpty: Bool { next == places.count }
+    /// Whether a request was ever begun.
+    var hasBegun: Bool { nextId > 1 || !isEmpty }
+
     /// How a response is written.
     subscript(id: UInt64) -> HTTPFormat {
         get { places[place(id)].format }

@@ -119,10 +119,17 @@ enum HTTPTarget: Sendable {
     }
 
     /// The form of answers without a result; nil for a request in no known form.
-    func content(_ head: HTTPHead, _ bytes: Span<UInt8>) -> HTTPFormat.Content? {
+    ///
+    /// - Parameter isHTTP2: whether the answer can have trailers, which gRPC needs.
+    func content(
+        _ head: HTTPHead, _ bytes: Span<UInt8>, isHTTP2: Bool
+    ) -> HTTPFormat.Content? {
         switch self {
         case .route(let route): route.content
-        case .method(let method): method.form(of: head, bytes).map { .rpc($0) }
+        case .method(let method):
+            method.form(of: head, bytes).flatMap {
+                $0.framing == .grpc && !isHTTP2 ? nil : .rpc($0)
+            }
         }
     }
 

@@ -5,14 +5,12 @@ import AssayWire
 
 /// HTTP/1.1: the request that is arriving, and the responses, which leave in the order of the
 /// requests.
-final class HTTPSession: Session {
+final class HTTPSession: RequestSession {
     /// The endpoint of the listener.
     let endpoint: Endpoint
     var reader = HTTPHeadReader()
     /// The request whose body is arriving; nil between requests.
     var front: HTTPFront?
-    /// The receipt at the front that is verified as it arrives; nil if it was dropped.
-    var receipt: ArrivingReceipt?
     /// The data of a chunked body that is read whole, or of an incomplete line of a batch.
     var collected: CollectedBytes
     /// The recent arrival rate of a body that is read whole; nil without one.
@@ -26,13 +24,25 @@ final class HTTPSession: Session {
         self.collected = collected
     }
 
-    var arrivingReceipt: ArrivingReceipt? { receipt }
+    /// The receipt at the front that is verified as it arrives.
+    var arrivingReceipt: ArrivingReceipt? {
+        if case .receipt(let receipt) = front?.plan { receipt } else { nil }
+    }
     var isWithinRequest: Bool { front != nil }
     var isReadToEnd: Bool { false }
     var endsWithPeer: Bool { true }
     var waitingBytes: Int { responses.waitingBytes }
     var collectedBytes: Int { collected.heldCount }
     var isCollecting: Bool { front?.plan.limit != nil }
+
+    subscript(format id: UInt64) -> HTTPFormat {
+        get { responses[id] }
+        set { responses[id] = newValue }
+    }
+
+    func isOpen(_ id: UInt64) -> Bool { responses.isOpen(id) }
+    func isArriving(_ id: UInt64) -> Bool { front?.id == id }
+    func began(of id: UInt64, _ connection: Connection) -> UInt64? { connection.requestBegan }
 
     func takeNext(_ connection: Connection) -> Bool {
         guard let unread = connection.stream.received.unread else { return false }
@@ -47,8 +57,8 @@ final class HTTPSession: Session {
     }
 
     func dropArriving(_ connection: Connection, _ refusal: ResponseHead?) {
-        guard let dropped = receipt else { return }
-        receipt = nil
+        guard let dropped = arrivingReceipt else { return }
+        front?.plan = .skip
         connection.context.intake.drop(dropped, from: connection)
     }
 
@@ -66,7 +76,7 @@ final class HTTPSession: Session {
     // MARK: Time
 
     func measureRates(_ connection: Connection) {
-        receipt?.measureRate(at: connection.now)
+        arrivingReceipt?.measureRate(at: connection.now)
         if isCollecting { bodyRate?.measure(arrivedBody(connection), at: connection.now) }
     }
 
@@ -77,25 +87,26 @@ final class HTTPSession: Session {
     }
 
     func refuseOverdue(_ connection: Connection) {
-        guard let receipt, receipt.deadline <= connection.now else { return }
+        guard let receipt = arrivingReceipt, receipt.deadline <= connection.now else { return }
         refuse(receipt, .deadlineExceeded(receipt.id), connection)
     }
 
     func slowRate(_ connection: Connection) -> Int? {
-        if let receipt { return receipt.rate.slow }
+        if let receipt = arrivingReceipt { return receipt.rate.slow }
         return connection.heldBody > 0 ? bodyRate?.slow : nil
     }
 
     func refuseSlow(_ connection: Connection) {
         if isCollecting { return refuseBody(connection) }
-        if let receipt { refuse(receipt, .memoryExhausted(receipt.id), connection) }
+        if let receipt = arrivingReceipt {
+            refuse(receipt, .memoryExhausted(receipt.id), connection)
+        }
     }
 
     private func refuse(
         _ receipt: ArrivingReceipt, _ refusal: ResponseHead, _ connection: Connection
     ) {
         dropArriving(connection, nil)
-        front?.plan = .skip
         connection.answerAtOnce(.verify, refusal)
     }
 }
@@ -122,8 +133,8 @@ enum HTTPPlan {
     case skip
     /// It is the evidence of this call, read whole.
     case evidence(HTTPQuestion, limit: Int)
-    /// It is an app receipt, verified as it arrives: `HTTPSession.receipt`.
-    case receipt
+    /// It is an app receipt, verified as it arrives.
+    case receipt(ArrivingReceipt)
     /// It is JSON, read whole.
     case json(HTTPJSONBody.Form, limit: Int)
     /// It is evidence of a Resolve, read whole.

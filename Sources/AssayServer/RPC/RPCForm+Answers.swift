@@ -72,6 +72,7 @@ extension RPCForm {
         guard framing.hasFrames else { return message }
         var body: [UInt8] = []
         RPCFrame.append(message: message.span, to: &body)
+        guard framing != .grpc else { return body }
         RPCFrame.append(trailers: RPCStatus.ok.trailers.span, to: &body)
         return framed(body)
     }
@@ -94,6 +95,8 @@ extension HTTPResponse {
         _ message: [UInt8], _ form: RPCForm, _ format: HTTPFormat, at now: Timestamp,
         to output: inout [UInt8]
     ) {
+        // Its head is always the same, and the session writes it.
+        if form.framing == .grpc { return output += form.body(message) }
         append(
             200, type: form.type, form.body(message), fields: exposed(format), format,
             isText: false, at: now, to: &output)
@@ -105,7 +108,12 @@ extension HTTPResponse {
         at now: Timestamp, to output: inout [UInt8]
     ) {
         let fields = fields + exposed(format)
-        if form.framing.hasFrames {
+        if form.framing == .grpc {
+            // Trailers in the place of a head.
+            output += "HTTP/1.1 200 OK\r\nContent-Type: \(form.type)\r\n".utf8
+            output += status.trailers
+            output += "\r\n".utf8
+        } else if form.framing.hasFrames {
             append(
                 200, type: form.type, form.body(status), fields: fields, format, isText: false,
                 at: now, to: &output)

@@ -31,13 +31,16 @@ struct RPCForm: Equatable, Sendable {
         ("application/grpc-web+proto", .grpcWeb, .proto),
         ("application/grpc-web", .grpcWeb, .proto),
         ("application/grpc-web+json", .grpcWeb, .json),
+        ("application/grpc", .grpc, .proto), ("application/grpc+proto", .grpc, .proto),
+        ("application/grpc+json", .grpc, .json),
         ("application/grpc-web-text+proto", .grpcWebText, .proto),
         ("application/grpc-web-text", .grpcWebText, .proto),
     ]
 
     /// For the refusal of another type.
     static let typeNames =
-        "application/proto, application/json, application/grpc-web+proto, "
+        "application/proto, application/json, application/grpc over HTTP/2, "
+        + "application/grpc-web+proto, "
         + "application/grpc-web+json, application/grpc-web-text+proto"
 
     /// The media type of answers.
@@ -47,6 +50,8 @@ struct RPCForm: Equatable, Sendable {
         case (.connect, .json): "application/json"
         case (.grpcWeb, .proto): "application/grpc-web+proto"
         case (.grpcWeb, .json): "application/grpc-web+json"
+        case (.grpc, .proto): "application/grpc+proto"
+        case (.grpc, .json): "application/grpc+json"
         case (.grpcWebText, _): "application/grpc-web-text+proto"
         }
     }
@@ -58,6 +63,8 @@ enum RPCFraming: Sendable {
     case connect
     /// gRPC-Web: messages and trailers have a prefix; the status of HTTP is always 200.
     case grpcWeb
+    /// gRPC, over HTTP/2 alone: messages have the prefix, trailers are those of HTTP.
+    case grpc
     /// gRPC-Web in base64, for browsers that can't read binary bodies.
     case grpcWebText
 

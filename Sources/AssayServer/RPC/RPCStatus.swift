@@ -67,19 +67,21 @@ struct RPCStatus: Equatable, Sendable {
 
     // MARK: gRPC
 
-    /// The trailers of gRPC-Web: fields in lower case, a line each.
-    var trailers: [UInt8] {
-        var text = Array("grpc-status: \(code.rawValue)\r\n".utf8)
+    /// The trailers of gRPC.
+    var fields: [(name: String, value: String)] {
+        var fields = [("grpc-status", String(code.rawValue))]
         if code != .ok {
-            text += "grpc-message: ".utf8
-            text += percentEncodedMessage
-            text += "\r\n".utf8
+            let message = String(decoding: percentEncodedMessage, as: UTF8.self)
+            fields.append(("grpc-message", message))
         }
         if !details.isEmpty {
-            text += "grpc-status-details-bin: \(Self.unpadded(detailsMessage))\r\n".utf8
+            fields.append(("grpc-status-details-bin", Self.unpadded(detailsMessage)))
         }
-        return text
+        return fields
     }
+
+    /// The trailers of gRPC-Web: a line each.
+    var trailers: [UInt8] { fields.flatMap { "\($0.name): \($0.value)\r\n".utf8 } }
 
     static let ok = RPCStatus(code: .ok, message: "")
 

@@ -214,9 +214,12 @@ struct Batch {
     }
 
     /// Removes and returns the requests of a connection.
-    mutating func removeAll(of lines: RequestLines) -> [Job] {
-        waiting.removeAll(of: lines.waiting) + short.removeAll(of: lines.short)
-            + patient.removeAll(of: lines.patient)
+    mutating func removeAll(
+        of lines: RequestLines, where isOver: (Job) -> Bool = { _ in true }
+    ) -> [Job] {
+        waiting.removeAll(of: lines.waiting, where: isOver)
+            + short.removeAll(of: lines.short, where: isOver)
+            + patient.removeAll(of: lines.patient, where: isOver)
     }
 
     /// Divides the waiting requests into equal slices for the idle background threads. Requests for

@@ -53,8 +53,10 @@ struct RequestQueue {
     }
 
     /// Removes and returns the requests of a connection.
-    mutating func removeAll(of line: Line) -> [Job] {
-        let removed = requests.removeAll(of: line)
+    mutating func removeAll(
+        of line: Line, where isOver: (Job) -> Bool = { _ in true }
+    ) -> [Job] {
+        let removed = requests.removeAll(of: line, where: isOver)
         for request in removed { load.remove(request.work) }
         return removed
     }

@@ -208,6 +208,15 @@ final class Scheduler {
         for request in batch.removeAll(of: lines) { drop(request) }
     }
 
+    /// Drops a request that its client has given up.
+    func cancel(_ port: ReplyPort) {
+        fetches.cancel(port)
+        port.refuse(nil)
+        // What runs, or waits for a chain, is dropped when its turn comes.
+        guard let lines = port.connection.inFlight.lines else { return }
+        _ = batch.removeAll(of: lines) { $0.port.value === port }
+    }
+
     /// Adds requests whose chains were validated.
     func addFirst(_ requests: [Job]) { batch.addFirst(requests, by: queueDelay) }
 

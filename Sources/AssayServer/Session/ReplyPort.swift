@@ -28,6 +28,7 @@ final class ReplyPort {
         connection.telemetry.metrics.didStart(call)
         connection.inFlight.insert(id, reservation.cost)
         self.reservation = reservation
+        connection.session.didAccept(self)
     }
 
     var connection: Connection { bound.value }

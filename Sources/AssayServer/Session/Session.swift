@@ -20,6 +20,11 @@ protocol Session: AnyObject {
     var isReadToEnd: Bool { get }
     /// Whether a client that ends its writing has left. If not, it possibly waits for its answers.
     var endsWithPeer: Bool { get }
+    /// Whether there is work that neither received bytes nor requests in flight show.
+    var isBusy: Bool { get }
+    /// Whether the client was not yet able to know that the server drains: what it has sent is
+    /// still accepted.
+    var acceptsWhileDraining: Bool { get }
     /// Drops what has arrived of a request.
     ///
     /// - Parameter refusal: the answer to a Resolve; nil if the connection takes none.
@@ -36,6 +41,8 @@ protocol Session: AnyObject {
 
     // MARK: Answers
 
+    /// Records a request that was accepted.
+    func didAccept(_ port: ReplyPort)
     /// How the answer to a request is written.
     func form(of id: UInt64) -> any AnswerForm
     /// Answers with the result of a call, or with the reason of a refusal.
@@ -58,4 +65,10 @@ protocol Session: AnyObject {
     func slowRate(_ connection: Connection) -> Int?
     /// Refuses a request that arrives slowly, to free its memory for others.
     func refuseSlow(_ connection: Connection)
+}
+
+extension Session {
+    var isBusy: Bool { false }
+    var acceptsWhileDraining: Bool { false }
+    func didAccept(_ port: ReplyPort) {}
 }

@@ -4,7 +4,7 @@ import AssayModels
 import AssayWire
 
 /// Signs for Apple: off unless an app entry has keys and API keys for it.
-extension HTTPSession {
+extension RequestSession {
     /// Decides what happens to the body of a request for a signature.
     ///
     /// - Parameter kind: nil for an answer to a retention request.

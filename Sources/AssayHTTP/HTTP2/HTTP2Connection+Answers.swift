@@ -1,0 +1,173 @@
+import CNghttp2
+
+/// An answer that is being written.
+final class HTTP2Answer {
+    fileprivate var body: [UInt8]
+    /// The index of the next byte to be written.
+    fileprivate var next: Int
+    fileprivate var trailers: [(name: String, value: String)]
+    /// Whether more follows.
+    fileprivate var isOpen: Bool
+    /// Whether nghttp2 waits for more.
+    fileprivate var isDeferred = false
+
+    fileprivate init(
+        _ body: [UInt8], from next: Int, _ trailers: [(name: String, value: String)], isOpen: Bool
+    ) {
+        self.body = body
+        self.next = next
+        self.trailers = trailers
+        self.isOpen = isOpen
+    }
+
+    fileprivate(set) var written = 0
+    var unwritten: Int { body.count - next }
+}
+
+/// Answers: their heads, their bodies, their trailers.
+extension HTTP2Connection {
+    /// Answers a request. Names are in lower case.
+    ///
+    /// - Parameters:
+    ///   - start: the index of the first byte of the answer in `body`.
+    ///   - isOpen: whether `append` and `finish` follow.
+    package func answer(
+        _ stream: Int32, _ fields: [(name: String, value: String)], body: [UInt8],
+        from start: Int = 0, trailers: [(name: String, value: String)] = [], isOpen: Bool = false
+    ) {
+        let hasBody = body.count > start || !trailers.isEmpty || isOpen
+        if hasBody {
+            answers[stream] = HTTP2Answer(body, from: start, trailers, isOpen: isOpen)
+            unwrittenBytes += body.count - start
+        }
+        unsafe Self.withFields(fields) { pairs in
+            guard hasBody else {
+                unsafe _ = nghttp2_submit_response(
+                    session, stream, pairs.baseAddress, pairs.count, nil)
+                return
+            }
+            var provider = unsafe nghttp2_data_provider()
+            unsafe provider.read_callback = { _, stream, buffer, length, flags, _, user in
+                guard let user = unsafe user, let buffer = unsafe buffer, let flags = unsafe flags
+                else { return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue) }
+                let connection = unsafe Unmanaged<HTTP2Connection>.fromOpaque(user)
+                    .takeUnretainedValue()
+                return unsafe connection.copy(
+                    stream, UnsafeMutableBufferPointer(start: buffer, count: length), flags)
+            }
+            unsafe _ = nghttp2_submit_response(
+                session, stream, pairs.baseAddress, pairs.count, &provider)
+        }
+    }
+
+    /// Appends to an open answer.
+    package func append(_ bytes: [UInt8], to stream: Int32) {
+        guard let answer = answers[stream], answer.isOpen else { return }
+        if answer.unwritten == 0 {
+            answer.body = bytes
+            answer.next = 0
+        } else {
+            if answer.next > Self.writtenBytesKept {
+                answer.body.removeFirst(answer.next)
+                answer.next = 0
+            }
+            answer.body += bytes
+        }
+        unwrittenBytes += bytes.count
+        resume(stream, answer)
+    }
+
+    /// Ends an open answer.
+    package func finish(_ stream: Int32, trailers: [(name: String, value: String)] = []) {
+        guard let answer = answers[stream], answer.isOpen else { return }
+        answer.isOpen = false
+        answer.trailers = trailers
+        resume(stream, answer)
+    }
+
+    private static let writtenBytesKept = 64 << 10
+
+    private func resume(_ stream: Int32, _ answer: HTTP2Answer) {
+        guard answer.isDeferred else { return }
+        answer.isDeferred = false
+        unsafe _ = nghttp2_session_resume_data(session, stream)
+    }
+
+    /// Bytes of an answer that were written, and those that the peer's windows hold back.
+    package func progress(of stream: Int32) -> (written: Int, unwritten: Int) {
+        guard let answer = answers[stream] else { return (0, 0) }
+        return (answer.written, answer.unwritten)
+    }
+
+    /// Copies the next bytes of an answer for nghttp2.
+    private func copy(
+        _ stream: Int32, _ buffer: UnsafeMutableBufferPointer<UInt8>,
+        _ flags: UnsafeMutablePointer<UInt32>
+    ) -> Int {
+        guard let answer = answers[stream] else {
+            return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+        }
+        let count = min(buffer.count, answer.unwritten)
+        if count == 0, answer.isOpen {
+            answer.isDeferred = true
+            return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+        }
+        unsafe answer.body.withUnsafeBufferPointer { body in
+            let part = unsafe UnsafeBufferPointer(rebasing: body[answer.next..<answer.next + count])
+            unsafe _ = buffer.update(fromContentsOf: part)
+        }
+        answer.next += count
+        answer.written += count
+        unwrittenBytes -= count
+        guard answer.unwritten == 0, !answer.isOpen else { return count }
+        unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
+        if !answer.trailers.isEmpty {
+            unsafe flags.pointee |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
+            unsafe Self.withFields(answer.trailers) { pairs in
+                unsafe _ = nghttp2_submit_trailer(session, stream, pairs.baseAddress, pairs.count)
+            }
+        }
+        return count
+    }
+
+    /// Appends what is to be sent, up to a number of bytes or a frame more.
+    package func write(upTo limit: Int, into output: inout [UInt8]) throws(HTTP2Fault) {
+        let end = output.count + limit
+        while output.count < end {
+            var data: UnsafePointer<UInt8>?
+            let count = unsafe nghttp2_session_mem_send(session, &data)
+            guard count >= 0 else { throw Self.fault(Int32(count)) }
+            guard count > 0, let data = unsafe data else { return }
+            unsafe output.append(contentsOf: UnsafeBufferPointer(start: data, count: count))
+        }
+    }
+
+    private static func withFields(
+        _ fields: [(name: String, value: String)],
+        _ body: (UnsafeBufferPointer<nghttp2_nv>) -> Void
+    ) {
+        // One buffer for all, which nghttp2 copies.
+        var bytes: [UInt8] = []
+        for (name, value) in fields {
+            bytes += name.utf8
+            bytes += value.utf8
+        }
+        unsafe bytes.withUnsafeBufferPointer { buffer in
+            // Not read if it is empty.
+            guard let base = unsafe UnsafeMutablePointer(mutating: buffer.baseAddress) else {
+                return unsafe body(UnsafeBufferPointer(start: nil, count: 0))
+            }
+            var pairs: [nghttp2_nv] = unsafe []
+            var place = 0
+            for (name, value) in fields {
+                let (nameBytes, valueBytes) = (name.utf8.count, value.utf8.count)
+                unsafe pairs.append(
+                    nghttp2_nv(
+                        name: base + place, value: base + place + nameBytes, namelen: nameBytes,
+                        valuelen: valueBytes, flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue)))
+                place += nameBytes + valueBytes
+            }
+            unsafe pairs.withUnsafeBufferPointer { unsafe body($0) }
+        }
+    }
+}

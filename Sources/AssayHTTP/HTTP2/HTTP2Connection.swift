@@ -1,0 +1,271 @@
+import CNghttp2
+
+/// The server's side of one connection of HTTP/2: bytes in, events out; answers in, bytes out. Owns
+/// one `nghttp2_session`, which does no I/O.
+///
+/// nghttp2 checks frames, heads and flow control, and counts some floods; `meter` counts others.
+/// What a stream has received is given back to its window by `didUse`, which is the backpressure.
+@safe package final class HTTP2Connection {
+    var session: OpaquePointer?
+    let limits: HTTP2Limits
+    /// Events of the bytes that are being received, and their first byte.
+    private var events: [HTTP2Event] = []
+    private var start: UnsafePointer<UInt8>?
+    private var heads: [Int32: HTTP2HeadBuilder] = [:]
+    var answers: [Int32: HTTP2Answer] = [:]
+    /// Bytes of answers that were given and not written.
+    package internal(set) var unwrittenBytes = 0
+    package internal(set) var meter: HTTP2FrameMeter
+    /// Whether the peer broke a rule, so that the connection ends.
+    package private(set) var hasFailed = false
+
+    /// The preface that begins a connection (RFC 9113, section 3.4).
+    package static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+
+    package init(_ limits: HTTP2Limits) {
+        self.limits = limits
+        meter = HTTP2FrameMeter(limits)
+        unsafe session = makeSession()
+        submitSettings()
+    }
+
+    deinit { unsafe nghttp2_session_del(session) }
+
+    private func makeSession() -> OpaquePointer? {
+        var callbacks: OpaquePointer?
+        var options: OpaquePointer?
+        unsafe precondition(nghttp2_session_callbacks_new(&callbacks) == 0)
+        unsafe precondition(nghttp2_option_new(&options) == 0)
+        defer {
+            unsafe nghttp2_session_callbacks_del(callbacks)
+            unsafe nghttp2_option_del(options)
+        }
+        unsafe Self.setCallbacks(callbacks)
+        unsafe nghttp2_option_set_no_auto_window_update(options, 1)
+        unsafe nghttp2_option_set_max_outbound_ack(options, limits.unreadAcks)
+        unsafe nghttp2_option_set_max_settings(options, limits.settings)
+        unsafe nghttp2_option_set_max_send_header_block_length(options, 1 << 20)
+        // Priorities of RFC 7540 are ignored, so closed streams need not be kept for them.
+        unsafe nghttp2_option_set_no_closed_streams(options, 1)
+        var session: OpaquePointer?
+        let user = unsafe Unmanaged.passUnretained(self).toOpaque()
+        let code = unsafe nghttp2_session_server_new2(&session, callbacks, user, options)
+        precondition(code == 0, "nghttp2 has no memory")
+        return unsafe session
+    }
+
+    private func submitSettings() {
+        let settings = [
+            (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.streams),
+            (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, UInt32(limits.streamWindow)),
+            (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(limits.headListBytes)),
+            (NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1),
+        ].map { nghttp2_settings_entry(settings_id: Int32($0.rawValue), value: $1) }
+        let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
+        var code = unsafe nghttp2_submit_settings(session, flags, settings, settings.count)
+        precondition(code == 0, "nghttp2 has no memory")
+        code = unsafe nghttp2_session_set_local_window_size(
+            session, flags, 0, limits.connectionWindow)
+        precondition(code == 0, "the window is valid")
+    }
+
+    // MARK: Received bytes
+
+    /// Receives bytes, all of which are used.
+    package func receive(_ bytes: Span<UInt8>) throws(HTTP2Fault) -> [HTTP2Event] {
+        meter.read(bytes)
+        let code = unsafe bytes.withUnsafeBufferPointer { buffer -> Int in
+            unsafe start = buffer.baseAddress
+            defer { unsafe start = nil }
+            return unsafe nghttp2_session_mem_recv(session, buffer.baseAddress, buffer.count)
+        }
+        defer { events.removeAll(keepingCapacity: true) }
+        guard code >= 0 else { throw Self.fault(Int32(code)) }
+        return events
+    }
+
+    /// Takes the events that writing has caused: streams that have ended.
+    package func takeEvents() -> [HTTP2Event] {
+        defer { events.removeAll(keepingCapacity: true) }
+        return events
+    }
+
+    /// Gives used data back to the windows of its stream and of the connection.
+    package func didUse(_ count: Int, of stream: Int32) {
+        // The stream possibly has ended; the connection's window counts then.
+        unsafe _ = nghttp2_session_consume(session, stream, count)
+    }
+
+    /// Whether the peer can still send, or has to get something.
+    package var isOpen: Bool {
+        unsafe nghttp2_session_want_read(session) != 0
+            || nghttp2_session_want_write(session) != 0
+    }
+
+    static func fault(_ code: Int32) -> HTTP2Fault {
+        HTTP2Fault(code: code, description: unsafe String(cString: nghttp2_strerror(code)))
+    }
+
+    // MARK: Streams and the connection
+
+    /// Ends a stream with a code of RFC 9113, section 7.
+    package func reset(_ stream: Int32, _ code: HTTP2Code) {
+        let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
+        unsafe _ = nghttp2_submit_rst_stream(session, flags, stream, code.rawValue)
+    }
+
+    /// Announces that the server will take no more streams; those on their way still count.
+    package func announceEnd() { unsafe _ = nghttp2_submit_shutdown_notice(session) }
+
+    /// Asks the peer for an answer, which is the event `pong`.
+    package func ping() {
+        let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
+        unsafe _ = nghttp2_submit_ping(session, flags, nil)
+    }
+
+    /// Takes no more streams than have arrived.
+    package func end(_ code: HTTP2Code = .noError) {
+        let last = unsafe nghttp2_session_get_last_proc_stream_id(session)
+        let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
+        unsafe _ = nghttp2_submit_goaway(session, flags, last, code.rawValue, nil, 0)
+    }
+
+    /// Records that time has passed, which admits more frames.
+    package func didPass(milliseconds: UInt64) { meter.didPass(milliseconds: milliseconds) }
+
+    // MARK: Callbacks
+
+    private static func setCallbacks(_ callbacks: OpaquePointer?) {
+        unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) {
+            _, frame, user in
+            guard let connection = unsafe HTTP2Connection.of(user), let frame = unsafe frame else {
+                return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+            }
+            if unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST {
+                connection.heads[unsafe frame.pointee.hd.stream_id] = HTTP2HeadBuilder()
+            }
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            _, frame, name, nameBytes, value, valueBytes, _, user in
+            guard let connection = unsafe HTTP2Connection.of(user), let frame = unsafe frame else {
+                return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+            }
+            let fits = connection.add(
+                unsafe frame.pointee.hd.stream_id,
+                unsafe Array(UnsafeBufferPointer(start: name, count: nameBytes)),
+                unsafe Array(UnsafeBufferPointer(start: value, count: valueBytes)))
+            return fits ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
+        }
+        // A field with bytes that HTTP forbids ends its stream. Without this it would be ignored.
+        unsafe nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks) {
+            _, _, _, _, _, _, _, _ in NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
+        }
+        unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, user in
+            guard let connection = unsafe HTTP2Connection.of(user), let frame = unsafe frame else {
+                return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+            }
+            connection.didReceive(unsafe frame.pointee.hd)
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, user in
+            guard let connection = unsafe HTTP2Connection.of(user), let frame = unsafe frame else {
+                return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+            }
+            let isEnd = unsafe frame.pointee.hd.type == UInt8(NGHTTP2_GOAWAY.rawValue)
+            let isReset = unsafe frame.pointee.hd.type == UInt8(NGHTTP2_RST_STREAM.rawValue)
+            if isEnd, unsafe frame.pointee.goaway.error_code != 0 { connection.hasFailed = true }
+            // A peer that has the server reset its streams costs as much as one that does.
+            if isReset, unsafe frame.pointee.rst_stream.error_code != 0 {
+                connection.meter.didReset()
+            }
+            connection.didSend(unsafe frame.pointee.hd)
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
+            _, _, stream, data, count, user in
+            guard let connection = unsafe HTTP2Connection.of(user), let data = unsafe data else {
+                return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+            }
+            unsafe connection.didReceive(data, count, of: stream)
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) {
+            _, stream, code, user in
+            guard let connection = unsafe HTTP2Connection.of(user) else {
+                return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+            }
+            connection.didClose(stream, code)
+            return 0
+        }
+    }
+
+    static func of(_ user: UnsafeMutableRawPointer?) -> HTTP2Connection? {
+        guard let user = unsafe user else { return nil }
+        return unsafe Unmanaged<HTTP2Connection>.fromOpaque(user).takeUnretainedValue()
+    }
+
+    private func add(_ stream: Int32, _ name: [UInt8], _ value: [UInt8]) -> Bool {
+        // Trailers of a request have no meaning here.
+        heads[stream]?.add(name, value, limit: limits.headListBytes) ?? true
+    }
+
+    private func didReceive(_ frame: nghttp2_frame_hd) {
+        let type = UInt32(frame.type)
+        if type == NGHTTP2_RST_STREAM.rawValue,
+            unsafe nghttp2_session_get_stream_local_close(session, frame.stream_id) == 0
+        {
+            meter.didReset()
+        }
+        let isHead = type == NGHTTP2_HEADERS.rawValue
+        let ends = frame.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+        if type == NGHTTP2_PING.rawValue, frame.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 {
+            events.append(.pong)
+        }
+        if isHead, let builder = heads.removeValue(forKey: frame.stream_id) {
+            guard let (head, bytes) = builder.finish(ends: ends) else {
+                return reset(frame.stream_id, .protocolError)
+            }
+            events.append(.head(stream: frame.stream_id, head, bytes))
+        }
+        if ends, isHead || type == NGHTTP2_DATA.rawValue {
+            events.append(.end(stream: frame.stream_id))
+        }
+    }
+
+    private func didReceive(_ data: UnsafePointer<UInt8>, _ count: Int, of stream: Int32) {
+        guard let start = unsafe start, count > 0 else { return }
+        let first = unsafe data - start
+        events.append(.data(stream: stream, first..<first + count))
+    }
+
+    /// An answer that ends before its request asks the client to send no more of it (RFC 9113,
+    /// section 8.1).
+    private func didSend(_ frame: nghttp2_frame_hd) {
+        let type = UInt32(frame.type)
+        let isMessage = type == NGHTTP2_HEADERS.rawValue || type == NGHTTP2_DATA.rawValue
+        guard isMessage else { return }
+        meter.didSend(frames: 1)
+        guard frame.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 else { return }
+        meter.didAnswer()
+        if unsafe nghttp2_session_get_stream_remote_close(session, frame.stream_id) == 0 {
+            reset(frame.stream_id, .noError)
+        }
+    }
+
+    private func didClose(_ stream: Int32, _ code: UInt32) {
+        heads[stream] = nil
+        if let answer = answers.removeValue(forKey: stream) { unwrittenBytes -= answer.unwritten }
+        events.append(.closed(stream: stream, code: code))
+    }
+}
+
+/// The codes of RFC 9113, section 7, that the server gives.
+package enum HTTP2Code: UInt32, Sendable {
+    case noError = 0
+    case protocolError = 1
+    case internalError = 2
+    case refusedStream = 7
+    case cancel = 8
+    case calm = 11
+}

@@ -1,0 +1,321 @@
+import AssayHTTP
+import AssayIO
+import AssayModels
+import AssayWire
+
+/// Decides by the head of a request what happens to its body.
+extension RequestSession {
+    /// How the answer to a request is written.
+    func format(
+        of head: HTTPHead, _ bytes: Span<UInt8>, _ target: HTTPTarget?, isHTTP2: Bool,
+        _ connection: Connection
+    ) -> HTTPFormat {
+        var format = HTTPFormat()
+        format.isHTTP2 = isHTTP2
+        format.isHead = head.method == .head
+        if let content = target?.content(head, bytes, isHTTP2: isHTTP2) {
+            format.content = content
+        } else if isHTTP2, let type = head[.contentType],
+            let form = RPCForm(.verify, type: bytes.extracting(type)), form.framing == .grpc
+        {
+            // A call that the server does not have.
+            format.content = .rpc(form)
+        }
+        if case .purchase = format.content {
+            format.correlationId =
+                if let field = head[.correlationId] {
+                    HTTPCorrelation.id(bytes.extracting(field))
+                } else {
+                    HTTPCorrelation.id(nil)
+                }
+        }
+        format.origin = origins(connection).allowedOrigin(of: HTTPOriginPolicy.Source(head, bytes))
+        return format
+    }
+
+    private func origins(_ connection: Connection) -> HTTPOriginPolicy {
+        HTTPOriginPolicy(connection.context.server.settings.http, at: endpoint)
+    }
+
+    /// Decides what happens to the body of a request, and answers a request that needs none.
+    ///
+    /// - Parameter unread: bytes of the body that have arrived.
+    func decide(
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ target: HTTPTarget?, _ id: UInt64,
+        unread: Int, _ connection: Connection
+    ) -> HTTPPlan {
+        do throws(HTTPProblem) {
+            let source = HTTPOriginPolicy.Source(head, bytes)
+            if let refusal = origins(connection).problem(with: source) { throw refusal }
+            guard let target else { throw .unknownPath(HTTPTarget.paths) }
+            guard target.has(head.method) else { throw .wrongMethod(allow: target.methods) }
+            guard head.method != .options else {
+                answerOptions(of: target, id, connection)
+                return .skip
+            }
+            return try plan(head, bytes, target, id, unread: unread, connection)
+        } catch {
+            refuse(id, error, connection)
+            return .skip
+        }
+    }
+
+    private func plan(
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ target: HTTPTarget, _ id: UInt64,
+        unread: Int, _ connection: Connection
+    ) throws(HTTPProblem) -> HTTPPlan {
+        switch target {
+        case .route(let route):
+            try plan(head, bytes, route, id, unread: unread, connection)
+        case .method(let method): try plan(head, bytes, method, id, connection)
+        }
+    }
+
+    /// Decides what happens to the body of a request. Answers a request that needs none.
+    private func plan(
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ route: HTTPRoute, _ id: UInt64,
+        unread: Int, _ connection: Connection
+    ) throws(HTTPProblem) -> HTTPPlan {
+        switch route {
+        case .health:
+            connection.context.intake.answer(RequestHead(id: id, call: .health), from: connection)
+        case .info:
+            connection.context.intake.answer(RequestHead(id: id, call: .info), from: connection)
+        case .openAPI: answerDocument(id, connection)
+        case .verifyReceipt, .sandboxVerifyReceipt:
+            try checkEncoding(head, bytes)
+            // Its clients send any Content-Type, or none.
+            return try planReceipt(
+                head, app: app(head, bytes), isSandbox: route == .sandboxVerifyReceipt, id,
+                connection)
+        case .purchase, .purchaseAlias:
+            guard hasKeys(\.apiKeys, connection) else {
+                throw HTTPProblem(404, .unimplemented, "no app entry has api-keys: the path is off")
+            }
+            let app = try appOfKey(head, bytes, \.apiKeys, connection)
+            try checkEncoding(head, bytes)
+            return try planJSON(head, .purchase(app: app), connection)
+        case .batch: return try planLines(head, bytes, id, connection)
+        case .entitlements:
+            try checkJSON(head, bytes)
+            return .resolve(
+                app: try app(head, bytes), limit: try checkLength(head, connection))
+        case .fetch:
+            self[format: id].isFetch = true
+            let app = try appOfFetchKey(head, bytes, connection)
+            guard canFetch(for: app, connection) else {
+                connection.answerAtOnce(.fetch, .fetchNotConfigured(id))
+                return .skip
+            }
+            try checkJSON(head, bytes)
+            guard head.query == nil else { throw .queryBesideJSON }
+            return .fetch(
+                app: app,
+                limit: try checkLength(
+                    head, atMost: ServerLimits.httpFetchEvidenceBytes, connection))
+        case .signPromotionalOffer, .signIntroductoryOffer, .signAdvancedCommerce,
+            .signRetentionAnswer:
+            guard hasKeys(\.signKeys, connection) else { throw .signingOff }
+            let app = try appOfKey(head, bytes, \.signKeys, connection)
+            try checkJSON(head, bytes)
+            guard head.query == nil else { throw .queryBesideJSON }
+            return try planSignature(
+                route.signature, app: app,
+                limit: try checkLength(head, atMost: ServerLimits.httpSignBytes, connection),
+                connection)
+        case .verify:
+            try checkEncoding(head, bytes)
+            guard let field = head[.contentType],
+                let type = HTTPMediaType(bytes.extracting(field))
+            else { throw .wrongType(HTTPMediaType.names) }
+            guard head.body != .length(0) else { throw .emptyBody }
+            switch type {
+            case .json:
+                guard head.query == nil else { throw .queryBesideJSON }
+                return try planJSON(head, .verify, connection)
+            case .evidence: return try planEvidence(head, bytes, id, unread: unread, connection)
+            case .lines: throw .wrongType(HTTPMediaType.names)
+            }
+        }
+        return .skip
+    }
+
+    private func checkJSON(_ head: HTTPHead, _ bytes: Span<UInt8>) throws(HTTPProblem) {
+        try checkEncoding(head, bytes)
+        guard let field = head[.contentType],
+            HTTPMediaType(bytes.extracting(field)) == .json
+        else { throw .wrongType("application/json") }
+        guard head.body != .length(0) else { throw .emptyBody }
+    }
+
+    private func checkEncoding(_ head: HTTPHead, _ bytes: Span<UInt8>) throws(HTTPProblem) {
+        guard let encoding = head[.contentEncoding],
+            !bytes.extracting(encoding).equalsLowercase("identity")
+        else { return }
+        throw .compressed
+    }
+
+    /// The app entry that the key of a Fetch chooses; nil where none is needed.
+    func appOfFetchKey(
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ connection: Connection
+    ) throws(HTTPProblem) -> String? {
+        guard hasKeys(\.fetchKeys, connection) else { return nil }
+        return try appOfKey(head, bytes, \.fetchKeys, connection)
+    }
+
+    /// Whether an app entry has keys for a path.
+    private func hasKeys(
+        _ keys: KeyPath<AppSecrets, [String]>, _ connection: Connection
+    ) -> Bool {
+        connection.context.server.settings.apps.values.contains {
+            !$0.secrets[keyPath: keys].isEmpty
+        }
+    }
+
+    /// Whether an app entry asks the App Store: this one, if its key chose it.
+    func canFetch(for app: String?, _ connection: Connection) -> Bool {
+        let apps = connection.context.server.settings.apps
+        if let app { return apps[app]?.fetcher != nil }
+        return apps.values.contains { $0.fetcher != nil }
+    }
+
+    /// The app entry whose API key the request has. Keys of all entries are compared, so that the
+    /// time does not depend on which one matches.
+    private func appOfKey(
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ keys: KeyPath<AppSecrets, [String]>,
+        _ connection: Connection
+    ) throws(HTTPProblem) -> String {
+        let apps = connection.context.server.settings.apps
+        let scheme = "bearer "
+        guard let field = head[.authorization], field.count > scheme.utf8.count,
+            case let value = bytes.extracting(field),
+            value.extracting(..<scheme.utf8.count).equalsLowercase(scheme)
+        else { throw .missingKey }
+        let key = value.extracting(scheme.utf8.count...)
+        var found: String?
+        for (name, entry) in apps where entry.secrets.admits(apiKey: key, of: keys) { found = name }
+        guard let found else { throw .invalidKey }
+        return found
+    }
+
+    /// The app entry that the query of a request to Apple's endpoint names.
+    private func app(_ head: HTTPHead, _ bytes: Span<UInt8>) throws(HTTPProblem) -> String {
+        guard let query = HTTPQuery(bytes.extracting(head.query ?? 0..<0)) else {
+            throw .invalidQuery
+        }
+        var app = ""
+        for (name, value) in query.parameters {
+            guard name == "app", app.isEmpty else { throw .invalidQuery }
+            app = value
+        }
+        return app
+    }
+
+    private func planJSON(
+        _ head: HTTPHead, _ form: HTTPJSONBody.Form, _ connection: Connection
+    ) throws(HTTPProblem) -> HTTPPlan {
+        .json(form, limit: try checkLength(head, connection))
+    }
+
+    /// A receipt in a body above the limit of JSON is verified as it arrives.
+    private func planReceipt(
+        _ head: HTTPHead, app: String, isSandbox: Bool, _ id: UInt64, _ connection: Connection
+    ) throws(HTTPProblem) -> HTTPPlan {
+        guard case .length(let size) = head.body, size > connection.limits.httpJSONBytes else {
+            return try planJSON(head, .apple(isSandbox: isSandbox, app: app), connection)
+        }
+        let question = HTTPQuestion(
+            VerifyReceiptQuery(isSandbox: isSandbox), app: app, kind: .appReceipt)
+        // Only where the limits are set so that receipts stream above that of JSON.
+        guard
+            let plan = planStream(
+                question.head(id, as: .appReceipt), bodyBytes: size, size: size,
+                in: ReceiptEnvelope(), connection)
+        else { throw .bodyTooLarge(limit: connection.limits.httpJSONBytes) }
+        return plan
+    }
+
+    /// Admits a receipt that is verified as it arrives. Nil: it is not streamed.
+    ///
+    /// - Parameters:
+    ///   - bodyBytes: by which it is admitted.
+    ///   - size: the size of the body; 0 if it is not known.
+    private func planStream(
+        _ head: RequestHead, bodyBytes: Int, size: Int, in envelope: ReceiptEnvelope? = nil,
+        _ connection: Connection
+    ) -> HTTPPlan? {
+        switch connection.context.intake.begin(
+            head, bodyBytes: bodyBytes, size: size, in: envelope, from: connection,
+            began: began(of: head.id, connection))
+        {
+        case .refused: return .skip
+        case .receipt(let arriving): return .receipt(arriving)
+        case .whole, .resolve: return nil
+        }
+    }
+
+    /// Returns the limit of a JSON body, which this one does not exceed.
+    private func checkLength(
+        _ head: HTTPHead, atMost limit: Int = .max, _ connection: Connection
+    ) throws(HTTPProblem) -> Int {
+        let limit = min(limit, connection.limits.httpJSONBytes)
+        if case .length(let length) = head.body, length > limit {
+            throw .bodyTooLarge(limit: limit)
+        }
+        return limit
+    }
+
+    private func planLines(
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ id: UInt64, _ connection: Connection
+    ) throws(HTTPProblem) -> HTTPPlan {
+        try checkEncoding(head, bytes)
+        guard let field = head[.contentType],
+            let type = HTTPMediaType(bytes.extracting(field)), type != .evidence
+        else { throw .wrongType(HTTPMediaType.linesName) }
+        guard head.body != .length(0) else { throw .emptyBody }
+        guard !head.isOldVersion else {
+            throw HTTPProblem(
+                400, .invalidArgument, "a batch needs HTTP/1.1: its answer has chunks")
+        }
+        var format = self[format: id]
+        format.closes = !head.keepsAlive
+        self[format: id] = format
+        beginLines(id, asksForBody: head.expectsContinue, connection)
+        format.isLine = true
+        return .lines(format, limit: connection.limits.httpJSONBytes)
+    }
+
+    /// Decides by the head of a request whether raw evidence is read at all, and whether it is
+    /// verified as it arrives.
+    private func planEvidence(
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ id: UInt64, unread: Int,
+        _ connection: Connection
+    ) throws(HTTPProblem) -> HTTPPlan {
+        guard let query = HTTPQuery(bytes.extracting(head.query ?? 0..<0)) else {
+            throw .invalidQuery
+        }
+        let question = try HTTPQuestion(query)
+        self[format: id] = self[format: id].answering(question)
+        // Evidence of an unknown kind is read whole, so it has the limit of those.
+        guard let kind = question.kind else {
+            let limit = max(
+                connection.limits.serverAnswerBytes, connection.limits.notificationV1Bytes)
+            if case .length(let length) = head.body, length > limit {
+                throw .bodyTooLarge(limit: limit)
+            }
+            return .evidence(question, limit: limit)
+        }
+        let limit = connection.context.admission.bodyLimit(of: kind)
+        // The size of a chunked receipt is unknown: it is read like a large one.
+        var size = kind == .appReceipt ? connection.limits.streamedReceiptBytes + 1 : 0
+        if case .length(let length) = head.body { size = length }
+        if size <= unread, head.body != .chunked {
+            return .evidence(question, limit: limit)
+        }
+        // Otherwise decided again when it is whole: the queue and the memory will have changed.
+        return planStream(
+            question.head(id, as: kind), bodyBytes: size,
+            size: head.body == .chunked ? 0 : size, connection)
+            ?? .evidence(question, limit: limit)
+    }
+}

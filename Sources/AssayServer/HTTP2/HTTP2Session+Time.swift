@@ -1,0 +1,89 @@
+import AssayHTTP
+import AssayIO
+import AssayWire
+
+/// Times of streams: each is a request, and has the limits of one.
+extension HTTP2Session {
+    func measureRates(_ connection: Connection) {
+        let now = connection.now
+        engine.didPass(milliseconds: now - lastSweep)
+        lastSweep = now
+        for stream in streams.values {
+            if let receipt = stream.receipt {
+                receipt.measureRate(at: now)
+            } else {
+                stream.pace.rate.measure(stream.arrived, at: now)
+            }
+            if connection.reading.isHeld { stream.pace.didPause(stream.arrived, at: now) }
+        }
+    }
+
+    func refuseOverdue(_ connection: Connection) {
+        let now = connection.now
+        if case .announced(let since) = end, now > since + Self.pongMilliseconds {
+            finish(connection)
+        }
+        for stream in streams.values {
+            if !stream.isComplete, !stream.isAnswered { refuseLate(stream, connection) }
+            let progress = engine.progress(of: stream.number)
+            guard
+                stream.pace.isStalled(
+                    written: progress.written, unwritten: progress.unwritten, at: now,
+                    connection.limits)
+            else { continue }
+            connection.telemetry.logFault("the peer does not read its answers")
+            engine.reset(stream.number, .cancel)
+            flush(connection)
+        }
+        endIfDone(connection)
+    }
+
+    /// How long a draining connection waits for the client to confirm that it knows.
+    private static let pongMilliseconds: UInt64 = 1_000
+
+    private func refuseLate(_ stream: HTTP2Stream, _ connection: Connection) {
+        let now = connection.now
+        if let deadline = stream.deadline(connection.limits), deadline <= now {
+            refuse(stream, .deadlineExceeded(stream.id), connection)
+        } else if stream.pace.isSlow(stream.arrived, at: now, connection.limits) {
+            connection.telemetry.logFault("a request arrived too slowly")
+            refuse(stream, .slow(stream.id), connection)
+        }
+    }
+
+    private func refuse(
+        _ stream: HTTP2Stream, _ refusal: ResponseHead, _ connection: Connection
+    ) {
+        if let receipt = stream.receipt {
+            connection.context.intake.drop(receipt, from: connection)
+        }
+        drop(stream)
+        connection.answerAtOnce(.verify, refusal)
+    }
+
+    /// The slowest stream that holds memory.
+    private var slowest: (stream: HTTP2Stream, rate: Int)? {
+        var found: (stream: HTTP2Stream, rate: Int)?
+        for stream in streams.values where !stream.isComplete {
+            let rate: ArrivalRate
+            if let receipt = stream.receipt {
+                rate = receipt.rate
+            } else if stream.heldBytes > 0, stream.lines == nil {
+                rate = stream.pace.rate
+            } else {
+                continue
+            }
+            guard let slow = rate.slow, slow < found?.rate ?? .max else { continue }
+            found = (stream, slow)
+        }
+        return found
+    }
+
+    func slowRate(_ connection: Connection) -> Int? { slowest?.rate }
+
+    func refuseSlow(_ connection: Connection) {
+        guard let stream = slowest?.stream else { return }
+        refuse(stream, .memoryExhausted(stream.id), connection)
+        connection.updateBudget()
+    }
+}

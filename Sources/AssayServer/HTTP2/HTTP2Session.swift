@@ -1,0 +1,284 @@
+import AssayHTTP
+import AssayIO
+import AssayModels
+import AssayWire
+
+/// HTTP/2: each stream is a request, and its number is the request's id. A line of a batch is a
+/// request of its own, whose id has the number of the line in its upper half.
+final class HTTP2Session: RequestSession {
+    let endpoint: Endpoint
+    let engine = HTTP2Connection(HTTP2Limits())
+    var streams: [Int32: HTTP2Stream] = [:]
+    /// What was received and not looked at yet: events, and the bytes that they speak of, which are
+    /// at the front of the connection's received bytes.
+    var events: [HTTP2Event] = []
+    var next = 0
+    /// Streams that end in these events. A request that is given up with its first bytes is not
+    /// begun.
+    private var closed: Set<Int32> = []
+    var received: SlabBytes?
+    /// Streams whose requests have not arrived.
+    var arrivingCount = 0
+    /// Bytes that all streams hold of data that is read whole.
+    var collectedBytes = 0
+    /// A stream whose data is in received bytes.
+    var streamInPlace: HTTP2Stream?
+    var end = End.none
+    var lastSweep: UInt64
+
+    /// How far the end of the connection is announced.
+    enum End {
+        case none
+        /// That it ends, at this time.
+        case announced(UInt64)
+        /// Which stream is the last.
+        case final
+    }
+
+    init(_ endpoint: Endpoint, at now: UInt64) {
+        self.endpoint = endpoint
+        lastSweep = now
+    }
+
+    /// The receipt that the next event continues.
+    var arrivingReceipt: ArrivingReceipt? {
+        guard next < events.count, case .data(let number, _) = events[next] else { return nil }
+        return streams[number]?.receipt
+    }
+
+    var isWithinRequest: Bool { arrivingCount > 0 }
+    var isReadToEnd: Bool { false }
+    var endsWithPeer: Bool { true }
+    /// None that would stop reading: the peer's windows hold them back, and it has to widen these.
+    var waitingBytes: Int { 0 }
+    var isCollecting: Bool { collectedBytes > 0 }
+    var isBusy: Bool { !streams.isEmpty }
+    /// Streams that begin after the end was announced do not get here.
+    var acceptsWhileDraining: Bool { true }
+
+    // MARK: Requests
+
+    /// The stream of a request, and the number of the line in a batch; 0 for the stream itself.
+    func stream(of id: UInt64) -> (HTTP2Stream, line: UInt64)? {
+        guard let stream = streams[Int32(truncatingIfNeeded: id & 0x7FFF_FFFF)] else { return nil }
+        return (stream, id >> 32)
+    }
+
+    subscript(format id: UInt64) -> HTTPFormat {
+        get {
+            guard let (stream, line) = stream(of: id) else { return HTTPFormat() }
+            guard line > 0 else { return stream.format }
+            return stream.lines?[line] ?? stream.format
+        }
+        set {
+            guard let (stream, line) = stream(of: id) else { return }
+            if line > 0 { stream.lines?[line] = newValue } else { stream.format = newValue }
+        }
+    }
+
+    func isOpen(_ id: UInt64) -> Bool {
+        guard let (stream, line) = stream(of: id) else { return false }
+        return line > 0 ? stream.lines?.isOpen(line) == true : !stream.isAnswered
+    }
+
+    func isArriving(_ id: UInt64) -> Bool { stream(of: id)?.0.isComplete == false }
+
+    func began(of id: UInt64, _ connection: Connection) -> UInt64? { stream(of: id)?.0.began }
+
+    func didAccept(_ port: ReplyPort) { stream(of: port.id)?.0.didAccept(port) }
+
+    // MARK: Reading
+
+    /// Bytes that are received at a time: the events of one step.
+    private static let step = 16 << 10
+    /// Frames that count as one request in a connection's share of a turn.
+    private static let framesPerRequest = 8
+
+    func takeNext(_ connection: Connection) -> Bool {
+        guard next < events.count else {
+            guard let unread = connection.stream.received.unread else { return false }
+            receive(unread.extracting(0..<min(unread.count, Self.step)), connection)
+            return true
+        }
+        guard take(events[next], connection) else { return false }
+        if next == events.count, connection.isOpen { didTakeEvents(connection) }
+        return true
+    }
+
+    private func receive(_ bytes: SlabBytes, _ connection: Connection) {
+        let frames = engine.meter.frames
+        do throws(HTTP2Fault) {
+            events = try engine.receive(bytes.span)
+        } catch {
+            return fail("invalid HTTP/2", connection)
+        }
+        received = bytes
+        next = 0
+        closed.removeAll()
+        for case .closed(let number, _) in events { closed.insert(number) }
+        connection.reading.use(1 + (engine.meter.frames - frames) / Self.framesPerRequest)
+        switch engine.meter.flood {
+        case .frames: return fail("a flood of frames of HTTP/2", connection)
+        case .resets: return fail("a flood of streams that are given up", connection)
+        case nil: break
+        }
+        // Acknowledgements, and answers that a wider window lets go.
+        flush(connection)
+        if events.isEmpty { didTakeEvents(connection) }
+    }
+
+    /// Drops the bytes whose events were taken.
+    private func didTakeEvents(_ connection: Connection) {
+        if let stream = streamInPlace { update(stream) { $0.collect(limit: .max) } }
+        streamInPlace = nil
+        connection.skip(received?.count ?? 0)
+        received = nil
+        events.removeAll(keepingCapacity: true)
+        next = 0
+        connection.beginPace(began: connection.lastArrival)
+        // A frame or a head that is not complete has to arrive in time; requests have their own.
+        if connection.times.pace == nil, engine.meter.isWithinFrame {
+            let began = partBegan ?? connection.lastArrival
+            partBegan = began
+            connection.times.pace = FramePace(began: began, at: connection.now)
+        } else {
+            partBegan = nil
+        }
+        endIfDone(connection)
+    }
+
+    /// When the frame began that is not complete.
+    private var partBegan: UInt64?
+
+    private func fail(_ reason: StaticString, _ connection: Connection) {
+        connection.telemetry.logFault(reason)
+        engine.end(.calm)
+        flush(connection)
+        events.removeAll()
+        next = 0
+        connection.end(nil)
+    }
+
+    /// Ends the connection if neither side has anything to say.
+    func endIfDone(_ connection: Connection) {
+        guard connection.isOpen, !engine.isOpen else { return }
+        if engine.hasFailed { connection.telemetry.logFault("invalid HTTP/2") }
+        connection.end(nil)
+    }
+
+    /// Takes an event. Returns false if it waits.
+    private func take(_ event: HTTP2Event, _ connection: Connection) -> Bool {
+        switch event {
+        case .head(let number, let head, let bytes):
+            let target = HTTPTarget(bytes.span.extracting(head.path))
+            if closed.contains(number) {
+                next += 1
+                return true
+            }
+            // As in HTTP/1.1, a request waits while too many are in flight.
+            guard !connection.isFull else {
+                connection.reading.awaitsAnswer = true
+                return false
+            }
+            guard target?.isLong != true || connection.context.turns.canAnswerAtLength else {
+                connection.reading.awaitsShare = true
+                return false
+            }
+            next += 1
+            begin(number, head, bytes, target, connection)
+        case .data(let number, let range): return take(range, number, connection)
+        case .end(let number):
+            next += 1
+            complete(number, connection)
+        case .closed(let number, _):
+            next += 1
+            didClose(number, connection)
+        case .pong:
+            next += 1
+            if case .announced = end { finish(connection) }
+        }
+        return true
+    }
+
+    private func begin(
+        _ number: Int32, _ head: HTTPHead, _ bytes: [UInt8], _ target: HTTPTarget?,
+        _ connection: Connection
+    ) {
+        connection.reading.use(ServerLimits.turnShare(ofHTTPHead: bytes.count))
+        // A peer that reads nothing gets no more answers made.
+        guard engine.unwrittenBytes <= Self.unwrittenLimit else {
+            connection.telemetry.logFault("the peer does not read its answers")
+            engine.reset(number, .refusedStream)
+            return flush(connection)
+        }
+        var announced: Int?
+        if case .length(let length) = head.body { announced = length }
+        let stream = HTTP2Stream(
+            number, format(of: head, bytes.span, target, isHTTP2: true, connection),
+            announced: announced, connection.stream.makeCollectedBytes(),
+            began: connection.lastArrival, at: connection.now)
+        streams[number] = stream
+        arrivingCount += 1
+        let plan = decide(
+            head, bytes.span, target, stream.id, unread: isWhole(number) ? .max : 0, connection)
+        if !stream.isAnswered || stream.lines != nil { stream.plan = plan }
+    }
+
+    /// Unwritten bytes of answers above which further streams are refused. A client's windows have
+    /// 64 KB at least, and it widens them with each round trip.
+    private static let unwrittenLimit = 1 << 20
+
+    /// Whether the rest of a request is in the bytes that were received.
+    private func isWhole(_ number: Int32) -> Bool {
+        for event in events[next...].prefix(2) {
+            if case .end(number) = event { return true }
+        }
+        return false
+    }
+
+    // MARK: Ends
+
+    private func complete(_ number: Int32, _ connection: Connection) {
+        guard let stream = streams[number], !stream.isComplete else { return }
+        stream.isComplete = true
+        arrivingCount -= 1
+        connection.telemetry.metrics.requestsReceived += 1
+        let plan = stream.plan
+        stream.plan = .skip
+        if case .lines(let format, _) = plan { return endLines(stream, format, connection) }
+        var body: SlabBytes?
+        update(stream) { body = $0.takeData() }
+        perform(plan, body, stream.id, connection)
+    }
+
+    /// Drops what has arrived of a request. A receipt is its caller's to drop.
+    func drop(_ stream: HTTP2Stream) {
+        stream.plan = .skip
+        update(stream) { $0.removeData() }
+    }
+
+    /// Drops a request that was given up, or forgets one that was answered.
+    private func didClose(_ number: Int32, _ connection: Connection) {
+        guard let stream = streams.removeValue(forKey: number) else { return }
+        if !stream.isComplete { arrivingCount -= 1 }
+        if let receipt = stream.receipt {
+            connection.context.intake.drop(receipt, from: connection)
+        }
+        drop(stream)
+        for port in stream.takePorts() { connection.context.scheduler.cancel(port) }
+        connection.updateBudget()
+    }
+
+    /// Takes note of streams that ended as their answers were written.
+    func didClose(_ ended: [HTTP2Event], _ connection: Connection) {
+        for case .closed(let number, _) in ended { didClose(number, connection) }
+    }
+
+    func dropArriving(_ connection: Connection, _ refusal: ResponseHead?) {
+        for stream in streams.values {
+            guard let receipt = stream.receipt else { continue }
+            drop(stream)
+            connection.context.intake.drop(receipt, from: connection)
+        }
+    }
+}

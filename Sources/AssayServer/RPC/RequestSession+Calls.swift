@@ -1,0 +1,128 @@
+import AssayBytes
+import AssayHTTP
+import AssayIO
+import AssayModels
+import AssayWire
+
+/// Performs calls of the services.
+extension RequestSession {
+    /// Decides what happens to the message of a call.
+    func plan(
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ method: RPCMethod, _ id: UInt64,
+        _ connection: Connection
+    ) throws(HTTPProblem) -> HTTPPlan {
+        guard case .rpc(let form) = self[format: id].content else {
+            throw head.method == .get ? RPCQuery.missingEncoding : .wrongType(RPCForm.typeNames)
+        }
+        var call = try RPCCall(form, head, bytes)
+        if head.method == .get {
+            let message = try RPCQuery.message(of: head, bytes)
+            take(
+                call, connection.stream.hold(message.span), id, connection,
+                began: self.began(of: id, connection))
+            return .skip
+        }
+        var limit = ServerLimits.httpFetchBytes
+        if method.hasEvidence { limit = connection.limits.httpJSONBytes }
+        if method == .fetch {
+            self[format: id].isFetch = true
+            call.app = try appOfFetchKey(head, bytes, connection)
+            guard canFetch(for: call.app, connection) else {
+                connection.answerAtOnce(.fetch, .fetchNotConfigured(id))
+                return .skip
+            }
+        }
+        var size: Int?
+        if case .length(let length) = head.body { size = length }
+        if RPCArrival.canStream(form), call.compression == .identity || form.framing.hasFrames {
+            call.arrival = RPCArrival(
+                form, bodyBytes: size, headLimit: RPCFrame.prefixBytes + connection.limits.headBytes
+            )
+        } else if let size, size > limit {
+            throw .bodyTooLarge(limit: limit)
+        }
+        return .message(call, limit: limit)
+    }
+
+    /// Reads a message that has arrived, and has its call performed.
+    ///
+    /// - Parameter began: when its first byte arrived.
+    func take(
+        _ call: RPCCall, _ body: SlabBytes, _ id: UInt64, _ connection: Connection,
+        began: UInt64?
+    ) {
+        let limits = RPCRequest.Limits(
+            headBytes: connection.limits.headBytes, items: connection.limits.resolveItems,
+            messageBytes: connection.limits.httpJSONBytes)
+        let (form, compression) = (call.form, call.compression)
+        // A few fields, whose content is not looked at.
+        if RPCArrival.canStream(form), compression == .identity {
+            do throws(HTTPProblem) {
+                try take(
+                    RPCRequest(body.span, form, .identity, limits), of: body, call, id, connection,
+                    began)
+            } catch {
+                refuse(id, error, connection)
+            }
+            return
+        }
+        let work = RPCRequest.work(body.span, form, compression, limits)
+        perform(id, body, connection, work: work) { body throws(HTTPProblem) in
+            try RPCRequest(body.span, form, compression, limits)
+        } then: { [self] result in
+            do throws(HTTPProblem) {
+                try take(result.get(), of: body, call, id, connection, began)
+            } catch {
+                refuse(id, error, connection)
+            }
+            connection.updateBudget()
+        }
+    }
+
+    private func take(
+        _ request: RPCRequest, of body: SlabBytes, _ call: RPCCall, _ id: UInt64,
+        _ connection: Connection, _ began: UInt64?
+    ) throws(HTTPProblem) {
+        var head = try call.requestHead(id, request.head, by: connection.context.codec)
+        connection.reading.use(ServerLimits.turnShare(ofHead: request.head.count) - 1)
+        let intake = connection.context.intake
+        switch head.call {
+        case .verify:
+            guard !request.evidence.isEmpty else { throw .emptyEvidence }
+        case .resolve(let resolve): head.call = .resolve(try request.resolve(resolve))
+        case .health:
+            guard RPCMethod.services.contains(where: { $0.equalsByBytes(request.service) }) else {
+                throw HTTPProblem(404, .notFound, "the server has no such service")
+            }
+            return intake.answer(head, from: connection)
+        case .info: return intake.answer(head, from: connection)
+        case .fetch, .ping, .unknown: break
+        }
+        let evidence =
+            switch request.evidence {
+            case .part(let range): body.extracting(range)
+            case .decoded(let bytes): connection.stream.hold(bytes.span)
+            }
+        intake.take(head, evidence, from: connection, began: began)
+    }
+}
+
+extension RPCRequest {
+    /// The call with the lengths of its items.
+    fileprivate func resolve(_ call: ResolveCall) throws(HTTPProblem) -> ResolveCall {
+        var call = call
+        if call.items.isEmpty {
+            call.items = lengths.map { _ in ResolveCall.Item(length: 0) }
+        }
+        guard call.items.count == lengths.count else {
+            throw HTTPProblem(
+                400, .invalidArgument,
+                "call.items describes \(call.items.count) items, and the evidence has "
+                    + "\(lengths.count): give one for each, or none")
+        }
+        for (index, length) in lengths.enumerated() {
+            call.items[index].length = UInt32(length)
+        }
+        return call
+    }
+}

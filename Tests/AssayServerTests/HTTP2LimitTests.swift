@@ -1,0 +1,276 @@
+import AssayHTTP
+import AssayModels
+import AssayWire
+import Testing
+
+@testable import AssayServer
+
+/// Limits of HTTP/2, its drain, and what a peer can do to a simulated server.
+@Suite("Limits of HTTP/2") struct HTTP2LimitTests {
+    typealias Bytes = HTTP2Bytes
+
+    private static func token() throws -> [UInt8] { try Minted.transaction.get() }
+
+    // MARK: Drain
+
+    @Test("a drain announces the end, serves what is on its way, and says which stream is the last")
+    func drain() throws {
+        let server = try SimulatedServer()
+        let peer = SimulatedHTTP2Peer(server)
+        peer.isPolite = false
+        let message = RPCBytes.request(try Self.token())
+        let body = RPCBytes.frame(message)
+        peer.send(Bytes.head(1, Bytes.fields(RPCBytes.verify)))
+        server.drain()
+        server.runUntilIdle()
+        peer.receive()
+        #expect(peer.ends.map(\.last) == [.max] && peer.pings == 1)
+        // A stream that was on its way, and one that had begun.
+        peer.send(Bytes.call(3, message) + Bytes.data(1, body, ends: true))
+        #expect(peer[1].grpcStatus == 0 && peer[3].grpcStatus == 0)
+        peer.send(Bytes.ping(0, isAnswer: true))
+        #expect(peer.ends.map(\.last) == [.max, 3] && peer.ends.last?.code == 0)
+        #expect(peer.isAtEnd)
+        peer.peer.finish()
+        server.pass(milliseconds: 500)
+        #expect(server.hasEnded)
+    }
+
+    @Test("a client that does not answer gets a second; an answer that is due is given")
+    func drainWithoutAnswer() throws {
+        let server = try SimulatedServer()
+        let peer = SimulatedHTTP2Peer(server)
+        peer.isPolite = false
+        peer.send(Bytes.head(1, Bytes.fields(RPCBytes.verify)))
+        server.drain()
+        server.pass(milliseconds: 1_500)
+        peer.receive()
+        #expect(peer.ends.map(\.last) == [.max, 1])
+        #expect(!server.hasEnded)
+        let message = RPCBytes.request(try Self.token())
+        // A later stream is not taken: its client repeats it elsewhere.
+        peer.send(Bytes.call(3, message))
+        #expect(!peer[3].hasHead)
+        peer.send(Bytes.data(1, RPCBytes.frame(message), ends: true))
+        server.pass(milliseconds: 500)
+        #expect(peer[1].grpcStatus == 0 && peer.isAtEnd)
+        peer.peer.finish()
+        server.pass(milliseconds: 500)
+        #expect(server.hasEnded)
+    }
+
+    @Test("an idle connection ends with GOAWAY")
+    func idle() throws {
+        let server = try SimulatedServer { $0.limits.idleMilliseconds = 1_000 }
+        let peer = SimulatedHTTP2Peer(server)
+        #expect(peer.ask(1, Bytes.get(1, "/v1/health")).status == 200)
+        server.pass(milliseconds: 2_000)
+        peer.receive()
+        #expect(peer.ends.map(\.code) == [0] && peer.isAtEnd)
+    }
+
+    // MARK: Requests that are given up
+
+    @Test("a request that waits and is given up is not verified")
+    func resets() throws {
+        let server = try SimulatedServer { $0.workers = 1 }
+        let peer = SimulatedHTTP2Peer(server)
+        let message = RPCBytes.request(try Self.token())
+        peer.send([])
+        let before = server.slices.values.reduce(0, +)
+        // In one read: begun and given up.
+        peer.send(Bytes.call(1, message) + Bytes.reset(1))
+        #expect(server.holdings.requestsInFlight == 0 && server.holdings.waiting == 0)
+        #expect(server.slices.values.reduce(0, +) == before)
+        // A chain that is not known waits for its validation.
+        let foreign = try Minted.token(.transaction, by: Minted.foreign.get())
+        peer.peer.send(Bytes.call(3, RPCBytes.request(foreign)))
+        while server.holdings.requestsInFlight == 0, server.step() {}
+        peer.send(Bytes.reset(3))
+        #expect(server.holdings.requestsInFlight == 0 && server.holdings.evidenceBytes == 0)
+        #expect(peer.ask(5, Bytes.call(5, message)).grpcStatus == 0)
+    }
+
+    // MARK: Slow peers
+
+    @Test("requests that arrive slowly end their streams; a frame without an end, the connection")
+    func slow() throws {
+        let server = try SimulatedServer()
+        let json = Bytes.fields("/v1/verify", type: "application/json")
+        let peer = SimulatedHTTP2Peer(server)
+        peer.send(Bytes.head(1, json) + Bytes.data(1, [0x7B]))
+        server.pass(milliseconds: 6_000)
+        peer.receive()
+        #expect(peer[1].status == 408 && peer[1].code == 0)
+        #expect(peer.ask(3, Bytes.get(3, "/v1/health")).status == 200)
+        #expect(server.metrics.faults["a request arrived too slowly"] == 1)
+        let parts: [[UInt8]] = [
+            Array(Bytes.head(1, json).dropLast(1)), [0],
+            Bytes.frame(1, 0, 1, Bytes.block(json)), Array(Bytes.ping().dropLast()),
+        ]
+        for part in parts {
+            let other = SimulatedHTTP2Peer(server)
+            other.send(part)
+            server.pass(milliseconds: 7_000)
+            other.receive()
+            #expect(other.isAtEnd, "\(part.count)")
+        }
+    }
+
+    @Test("an answer that the peer's window holds back ends its stream, and holds no memory then")
+    func zeroWindow() throws {
+        let server = try SimulatedServer()
+        let peer = SimulatedHTTP2Peer(server, starts: false)
+        peer.isPolite = false
+        peer.send(
+            HTTP2Connection.preface + Bytes.settings([(4, 0)]) + Bytes.get(1, "/v1/health")
+                + Bytes.get(3, "/v1/openapi.json"))
+        #expect(peer[1].status == 200 && peer[1].data.isEmpty)
+        // A byte now and then is no progress.
+        for _ in 0..<12 {
+            server.pass(milliseconds: 1_000)
+            peer.send(Bytes.window(3, 1))
+        }
+        server.pass(milliseconds: 2_000)
+        peer.receive()
+        #expect(peer[1].code == 8 && peer[3].code == 8)
+        #expect(server.holdings.unwrittenBytes == 0)
+        #expect(server.metrics.faults["the peer does not read its answers"] == 2)
+    }
+
+    @Test("a client that widens its window gets the rest")
+    func windows() throws {
+        let server = try SimulatedServer()
+        let peer = SimulatedHTTP2Peer(server, starts: false)
+        peer.isPolite = false
+        peer.send(
+            HTTP2Connection.preface + Bytes.settings([(4, 10)]) + Bytes.get(1, "/v1/health"))
+        #expect(peer[1].data.count == 10 && !peer[1].hasEnded)
+        peer.send(Bytes.window(1, 100))
+        #expect(peer[1].text == "{\"status\":\"SERVING\"}\n" && peer[1].hasEnded)
+    }
+
+    // MARK: Floods
+
+    @Test("floods end their connection, are counted, and others are served")
+    func floods() throws {
+        let get = Bytes.fields("/v1/health", method: "GET", type: nil)
+        let frames = "a flood of frames of HTTP/2"
+        func many(_ count: Int, _ bytes: (Int) -> [UInt8]) -> [UInt8] {
+            (0..<count).flatMap(bytes)
+        }
+        let attacks: [(name: String, reason: String?, bytes: [UInt8])] = [
+            ("PING", nil, many(20_000) { _ in Bytes.ping() }),
+            ("answers to PING", frames, many(5_000) { _ in Bytes.ping(isAnswer: true) }),
+            ("SETTINGS", nil, many(20_000) { _ in Bytes.settings([]) }),
+            ("answers to SETTINGS", nil, many(5_000) { _ in Bytes.frame(4, 1, 0, []) }),
+            ("WINDOW_UPDATE", frames, many(5_000) { _ in Bytes.window(0, 1) }),
+            (
+                "PRIORITY", frames,
+                many(5_000) { Bytes.frame(2, 0, Int32(2 * $0 + 1), [0, 0, 0, 0, 1]) }
+            ),
+            ("unknown frames", frames, many(5_000) { _ in Bytes.frame(0xFA, 0, 0, []) }),
+            (
+                "empty DATA", frames,
+                Bytes.head(1, Bytes.fields(RPCBytes.verify))
+                    + many(5_000) { _ in Bytes.data(1, []) }
+            ),
+            (
+                "CONTINUATION", nil,
+                Bytes.frame(1, 0, 1, Bytes.block(get))
+                    + many(5_000) { _ in Bytes.frame(9, 0, 1, [0x10, 1, 0x78, 1, 0x79]) }
+            ),
+            (
+                "empty CONTINUATION", nil,
+                Bytes.frame(1, 0, 1, Bytes.block(get))
+                    + many(5_000) { _ in Bytes.frame(9, 0, 1, []) }
+            ),
+            (
+                "Rapid Reset", nil,
+                many(4_000) {
+                    Bytes.head(Int32(2 * $0 + 1), get, ends: true) + Bytes.reset(Int32(2 * $0 + 1))
+                }
+            ),
+            (
+                "resets that the server has to make", nil,
+                many(4_000) {
+                    let stream = Int32(2 * $0 + 1)
+                    return Bytes.head(stream, Bytes.fields(RPCBytes.verify))
+                        + Bytes.window(stream, 0)
+                }
+            ),
+        ]
+        let server = try SimulatedServer()
+        let honest = SimulatedHTTP2Peer(server)
+        var stream: Int32 = 1
+        for (name, reason, bytes) in attacks {
+            let before = server.metrics.faults.values.reduce(0, +)
+            let peer = SimulatedHTTP2Peer(server)
+            peer.isPolite = false
+            peer.send(bytes)
+            server.pass(milliseconds: 100)
+            peer.receive()
+            #expect(peer.isAtEnd, "\(name)")
+            #expect(server.metrics.faults.values.reduce(0, +) > before, "\(name)")
+            if let reason { #expect((server.metrics.faults[reason] ?? 0) > 0, "\(name)") }
+            #expect(honest.ask(stream, Bytes.get(stream, "/v1/health")).status == 200, "\(name)")
+            stream += 2
+        }
+        server.pass(milliseconds: 3_000)
+        #expect(server.holdings.connections == 1 && server.holdings.requestsInFlight == 0)
+    }
+
+    @Test("heads: the limit of their bytes, and fields that no request has")
+    func heads() throws {
+        let get = Bytes.fields("/v1/health", method: "GET", type: nil)
+        let long = String(repeating: "x", count: 4_000)
+        let table: [(name: String, fields: [Bytes.Field], status: Int?)] = [
+            ("none", get, 200), ("unknown", get + [("x-other", "1")], 200),
+            ("12 KB", get + (0..<3).map { ("x-\($0)", long) }, 200),
+            ("20 KB", get + (0..<5).map { ("x-\($0)", long) }, nil),
+            ("400 fields", get + (0..<400).map { ("x-\($0)", "1") }, 200),
+            ("connection", get + [("connection", "close")], nil),
+            ("transfer-encoding", get + [("transfer-encoding", "chunked")], nil),
+            ("upper case", get + [("X-Other", "1")], nil),
+            ("a line break in a value", get + [("x-a", "1\r\nx-b: 2")], nil),
+            ("NUL in a value", get + [("x-a", "\0")], nil),
+            ("a pseudo-field after others", get + [("x-a", "1"), (":path", "/v1/info")], nil),
+            ("two paths", [(":path", "/v1/info")] + get, nil),
+            ("an unknown pseudo-field", get + [(":other", "1")], nil),
+            ("no method", Array(get.dropFirst()), nil),
+            ("no path", get.filter { $0.0 != ":path" }, nil),
+            ("an empty path", get.map { $0.0 == ":path" ? ($0.0, "") : $0 }, nil),
+            ("two types", get + [("content-type", "a"), ("content-type", "b")], nil),
+            ("another Host", get + [("host", "other")], nil),
+            ("the same Host", get + [("host", "localhost")], 200),
+        ]
+        let server = try SimulatedServer()
+        for (name, fields, status) in table {
+            let peer = SimulatedHTTP2Peer(server)
+            let block = Bytes.block(fields)
+            var bytes = Bytes.frame(
+                1, block.count <= 16_384 ? 5 : 1, 1, Array(block.prefix(16_384)))
+            if block.count > 16_384 {
+                bytes += Bytes.frame(9, 4, 1, Array(block.dropFirst(16_384)))
+            }
+            let answer = peer.ask(1, bytes)
+            #expect(answer.status == status, "\(name)")
+            #expect(answer.hasEnded || peer.isAtEnd, "\(name)")
+            guard !peer.isAtEnd else { continue }
+            #expect(peer.ask(3, Bytes.get(3, "/v1/health")).status == 200, "\(name)")
+        }
+    }
+
+    @Test("bytes that are no frames end the connection")
+    func faults() throws {
+        let server = try SimulatedServer()
+        let peer = SimulatedHTTP2Peer(server)
+        peer.send([UInt8](repeating: 0xFF, count: 100))
+        server.pass(milliseconds: 10)
+        #expect(peer.isAtEnd)
+        // The preface after a request of HTTP/1.1 is no request.
+        let caller = SimulatedCaller(server)
+        #expect(caller.ask(HTTPClient.get("/v1/health"))?.status == 200)
+        #expect(caller.ask(Bytes.start)?.status == 505)
+    }
+}
