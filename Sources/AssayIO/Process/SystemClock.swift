@@ -13,6 +13,14 @@ package enum SystemClock {
         return time.tv_sec * 1000 + Int64(time.tv_usec) / 1000
     }
 
-    /// The number of threads that the machine, or the container's CPU set, runs at once.
-    package static var availableParallelism: Int { Int(uv_available_parallelism()) }
+    /// The number of threads that the process can run at once: the processors of the machine or of
+    /// the CPU set, and no more than a quota of processor time keeps busy, rounded up.
+    package static var availableParallelism: Int {
+        parallelism(of: Int(uv_available_parallelism()), quota: ProcessorQuota.processors())
+    }
+
+    package static func parallelism(of processors: Int, quota: Double?) -> Int {
+        guard let quota, quota < Double(processors) else { return processors }
+        return max(Int(quota.rounded(.up)), 1)
+    }
 }
