@@ -22,6 +22,7 @@ struct MetricsPage {
         addWork()
         addCaches()
         addFetches()
+        if let report = state.revocation { add(report) }
         addHoldings()
         addTraffic()
         addCertificates()
@@ -190,6 +191,12 @@ struct MetricsPage {
             "assay_store_rate_wait_seconds_total", .counter,
             "Time that requests waited for the App Store's rate limit.",
             fetchers.map { ([("app", $0)], Double($1.rateWaitNanoseconds) / 1e9) })
+    }
+
+    private mutating func add(_ report: RevocationReport) {
+        for metric in RevocationMetrics(report, now: state.now).all {
+            out.metric(metric.name, metric.type, metric.help, metric.samples)
+        }
     }
 
     private mutating func addHoldings() {

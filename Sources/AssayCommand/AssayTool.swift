@@ -51,7 +51,7 @@ struct AssayTool: AsyncParsableCommand {
             VerifyCommand.self, ExplainCommand.self, InspectCommand.self,
             EntitlementsCommand.self, FetchCommand.self, ServeCommand.self, MintCommand.self,
             StoreCommand.self, ApiCommand.self, SignCommand.self, LoadCommand.self,
-            HealthCommand.self, VersionCommand.self,
+            HealthCommand.self, RevocationCommand.self, VersionCommand.self,
         ])
 
     /// ArgumentParser puts this before its error messages; all other messages have it too.

@@ -141,7 +141,7 @@ struct ServeCommand: AsyncParsableCommand {
         let settings = try Self.settings(flags, environment, inherited)
         if check {
             // Finds what only a start would: libcurl, and the URLs of the App Store.
-            _ = try settings.serverConfiguration()
+            _ = try settings.serverConfiguration(startsServices: false)
             try Output.line(settings.summary(now: .now))
             return
         }

@@ -183,7 +183,7 @@ final class ScriptedTransport: Transport {
             seen.count += 1
             if keeps {
                 seen.urls.append(request.url)
-                seen.tokens.append(request.token)
+                seen.tokens.append(request.token ?? "")
             }
             return seen.count
         }

@@ -62,7 +62,8 @@ struct ExplainSite {
         }
         page.result = ExplanationSet(
             sources.items, andMore: sources.omitted, as: kind, trust: app.verifier.trust,
-            policy: app.policy, expecting: app.narrowed(expectations),
+            policy: app.policy, revocation: app.verifier.revocation,
+            expecting: app.narrowed(expectations),
             of: page.choice.account.isEmpty ? nil : page.choice.account, at: now, until: isLate)
         return self.page(200, page)
     }

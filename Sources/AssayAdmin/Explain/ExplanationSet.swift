@@ -41,12 +41,13 @@ package struct ExplanationSet: Sendable {
     /// - Parameters:
     ///   - more: the number of items that are not among the sources.
     ///   - kind: nil to detect the kind of each item.
+    ///   - revocation: the statuses that the policy uses.
     ///   - account: the appAccountToken of the customer; purchases that name another are marked.
     ///   - isLate: whether the time is over; the items after the current one are then left out.
     package init(
         _ sources: [Source], andMore more: Int = 0, as kind: EvidenceKind?, trust: TrustStore,
-        policy: Policy, expecting expectations: Expectations = .none, of account: String? = nil,
-        at now: Timestamp,
+        policy: Policy, revocation: RevocationStatuses = RevocationStatuses(),
+        expecting expectations: Expectations = .none, of account: String? = nil, at now: Timestamp,
         until isLate: () -> Bool = { false }
     ) {
         self.now = now
@@ -55,7 +56,7 @@ package struct ExplanationSet: Sendable {
             if !items.isEmpty, isLate() { break }
             let explanation = Explanation(
                 source.evidence.span, as: kind, trust: trust, policy: policy,
-                expecting: expectations, at: now)
+                revocation: revocation, expecting: expectations, at: now)
             items.append(Item(label: source.label, explanation: explanation))
         }
         self.items = items

@@ -2,6 +2,7 @@ import ArgumentParser
 import Assay
 import AssayIO
 import AssayModels
+import AssayServer
 
 /// The options of revocation statuses.
 struct RevocationOptions: ParsableArguments {
@@ -97,23 +98,4 @@ enum RevocationChoice: String, Choice {
         throw ValidationError("\"\(text)\" is not a number of hours from 1 to 87600")
     }
     return .seconds(hours * 3600)
-}
-
-/// Files of OCSP responses and CRLs.
-enum RevocationFiles {
-    /// No document can be larger, as DER or as PEM.
-    static let largest = 8 * 1024 * 1024
-
-    /// The files of a folder, in byte order and without hidden ones, or the file itself.
-    static func expanded(_ path: String) throws(LoopError) -> [String] {
-        let names: [String]?
-        do throws(LoopError) {
-            names = try SystemFile.files(in: path)
-        } catch .notFound {
-            return [path]
-        }
-        guard let names else { return [path] }
-        return names.filter { !$0.hasPrefix(".") }
-            .map { (path.hasSuffix("/") ? path : path + "/") + $0 }
-    }
 }

@@ -13,6 +13,7 @@ struct ConfigurationFile {
     var admin: AdminSettings
     var http: HTTPSettings
     var tls: TLSSettings?
+    var revocation: RevocationTable
     var apps: [AppSettings]
 
     /// More threads would only share the processors.
@@ -42,6 +43,7 @@ struct ConfigurationFile {
         http = HTTPSettings(table.table("http"))
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
         tls = TLSSettings(table.table("tls"), folder: folder)
+        revocation = RevocationTable(table.table("revocation"), folder: folder)
         let trust = trust.denying(denied)
         let tables = table.tables("app")
         apps = tables.map { AppSettings($0, folder: folder, trust: trust) }

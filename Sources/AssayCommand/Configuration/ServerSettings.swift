@@ -21,6 +21,7 @@ struct ServerSettings {
     var inherited: [InheritedSocket]
     var admin: AdminSettings
     var http: HTTPSettings
+    var revocation = RevocationTable()
     var apps: [AppSettings]
     var deniedCount = 0
     /// The path of the configuration file; nil without one.
@@ -93,6 +94,7 @@ struct ServerSettings {
             }
         }
         http = file?.http ?? HTTPSettings()
+        revocation = file?.revocation ?? RevocationTable()
         apps = file?.apps ?? [.open(trust: trust)]
         deniedCount = file?.denied.count ?? 0
     }
@@ -134,11 +136,20 @@ struct ServerSettings {
 extension ServerSettings {
     /// The configuration for the server. Entries with equal trust share a verifier and its
     /// cache, also with the entries of an earlier configuration.
+    ///
+    /// - Parameter startsServices: whether to keep revocation statuses: to read their files, and to
+    ///   ask hosts.
     func serverConfiguration(
-        reusing earlier: ServerConfiguration? = nil
+        reusing earlier: ServerConfiguration? = nil, startsServices: Bool = true
     ) throws(Failure) -> ServerConfiguration {
+        let service =
+            startsServices
+            ? try revocation.service(reusing: earlier?.revocation, StandardErrorLog()) : nil
+        let statuses = service?.statuses ?? RevocationStatuses()
         var verifiers: [TrustStore.Identity: Verifier] = [:]
         for entry in earlier?.apps.values.map({ $0 }) ?? [] {
+            // Those of a time without statuses would not see them.
+            guard service == nil || entry.verifier.revocation === statuses else { continue }
             verifiers[entry.verifier.trust.identity] = entry.verifier
         }
         var entries: [String: AppEntry] = [:]
@@ -146,9 +157,10 @@ extension ServerSettings {
         for app in apps {
             let verifier =
                 verifiers[app.trust.identity]
-                ?? Verifier(trust: app.trust, keyTables: keyTables, engine: engine)
+                ?? Verifier(
+                    trust: app.trust, keyTables: keyTables, engine: engine, revocation: statuses)
             verifiers[app.trust.identity] = verifier
-            entries[app.name] = try app.entry(verifier, limits.server)
+            entries[app.name] = try app.entry(verifier, limits.server, revocation.policy)
         }
         var configuration = ServerConfiguration(
             listen: listen, apps: entries, defaultApp: defaultApp?.name, limits: limits.server,
@@ -159,6 +171,7 @@ extension ServerSettings {
         configuration.socketAccess = unix.access
         configuration.allowedUsers = unix.allowedUsers
         configuration.tls = tls?.context
+        configuration.revocation = service
         configuration.http = http
         configuration.admin = admin.endpoint
         return configuration
@@ -167,12 +180,12 @@ extension ServerSettings {
 
 extension AppSettings {
     fileprivate func entry(
-        _ verifier: Verifier, _ limits: ServerLimits
+        _ verifier: Verifier, _ limits: ServerLimits, _ revocation: RevocationPolicy
     ) throws(Failure) -> AppEntry {
         let policy = Policy(
             bundleId: bundleId, appAppleId: appAppleId,
             environments: Set(environments ?? StoreEnvironment.known),
-            allowsLegacyKey: allowsLegacyKey)
+            allowsLegacyKey: allowsLegacyKey, revocation: revocation)
         return AppEntry(
             verifier: verifier, policy: policy,
             unnamedEnvironments: environments == nil ? [.production] : nil, secrets: secrets,

@@ -29,6 +29,9 @@ extension ServerSettings {
         for host in http.hosts.sorted() { add("http", "the name \(host)") }
         if let tls { for line in tls.summary(now: now) { add("tls", line) } }
         add("workers", workers.map { String($0) } ?? "one for each processor")
+        for (index, line) in revocation.summary.enumerated() {
+            add(index == 0 ? "revocation" : "", line)
+        }
         add("denied", "\(deniedCount) certificates or keys")
         for (index, limit) in LimitSettings.all.enumerated() {
             let value = limit.get(limits)

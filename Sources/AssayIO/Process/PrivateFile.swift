@@ -1,3 +1,4 @@
+import CLibuv
 import Glibc
 
 /// Files that nobody but the process's user may read, such as private keys.

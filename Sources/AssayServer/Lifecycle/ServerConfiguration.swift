@@ -62,6 +62,8 @@ extension ServerConfiguration {
         public var tls: TLSContext?
         /// The settings of the HTTP listeners.
         public var http = HTTPSettings()
+        /// Keeps the revocation statuses of the apps' verifiers; nil where no policy uses them.
+        public var revocation: RevocationService?
         /// The limits of memory, time and numbers.
         public var limits: ServerLimits
         /// The version reported by Info.

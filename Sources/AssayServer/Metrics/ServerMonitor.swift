@@ -71,6 +71,8 @@ package struct ServerState: Sendable {
     package var certificateEnd: Int64?
     /// App entries by name.
     package var apps: [String: AppEntry]
+    /// What is known of revocation; nil where no policy uses it.
+    package var revocation: RevocationReport?
     /// The time of the server's clock.
     package var now: Timestamp
 }

@@ -29,7 +29,8 @@ final class StatePublisher {
                 limits: context.limits, version: context.settings.version,
                 workers: context.fixed.workers, connectionLimit: acceptor.socketLimit,
                 endpoints: acceptor.endpoints, certificateEnd: context.settings.tls?.notAfter,
-                apps: context.settings.apps, now: context.fixed.clock()))
+                apps: context.settings.apps, revocation: context.settings.revocation?.report,
+                now: context.fixed.clock()))
     }
 
     /// When the state of the worker was reported whose report is the oldest, in nanoseconds of the

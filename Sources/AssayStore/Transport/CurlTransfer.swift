@@ -12,6 +12,7 @@ final class CurlTransfer {
     /// libcurl writes a reason for a failure here.
     private let reason: UnsafeMutableBufferPointer<CChar>
 
+    private let byteLimit: Int
     private var body: [UInt8] = []
     private var headerBytes = 0
     private var isTooLarge = false
@@ -24,6 +25,7 @@ final class CurlTransfer {
     ) {
         guard let easy = unsafe library.functions.pointee.easy_init() else { return nil }
         self.id = id
+        byteLimit = request.byteLimit
         self.library = library
         self.completion = completion
         unsafe self.easy = unsafe easy
@@ -77,9 +79,11 @@ final class CurlTransfer {
     private func set(_ request: TransportRequest) -> Bool {
         guard set(CURLOPT_URL, request.url), set(CURLOPT_CUSTOMREQUEST, request.method),
             set(CURLOPT_TIMEOUT_MS, Int(clamping: min(request.timeout, UInt64(Int32.max)))),
-            add(header: "Authorization: Bearer " + request.token),
-            add(header: "Accept: application/json")
+            add(header: "Accept: " + request.accept)
         else { return false }
+        if let token = request.token, !add(header: "Authorization: Bearer " + token) {
+            return false
+        }
         if let body = request.body ?? (request.method == "GET" ? nil : []) {
             let isSet = unsafe body.withUnsafeBytes { bytes in
                 // A null pointer would make libcurl ask for the bytes.
@@ -119,7 +123,7 @@ final class CurlTransfer {
 
     /// Returns the number of bytes taken; any other than all ends the transfer.
     private func take(body bytes: UnsafeRawBufferPointer) -> Int {
-        guard body.count + bytes.count <= StoreLimits.answerBytes else {
+        guard body.count + bytes.count <= byteLimit else {
             isTooLarge = true
             return 0
         }
@@ -160,7 +164,7 @@ final class CurlTransfer {
     }
 
     private func error(of code: CURLcode) -> StoreTransportError {
-        if isTooLarge { return .answerTooLarge(limit: StoreLimits.answerBytes) }
+        if isTooLarge { return .answerTooLarge(limit: byteLimit) }
         let written = unsafe String(cString: reason.baseAddress!)
         let text = written.isEmpty ? library.reason(code) : written
         switch code {

@@ -2,12 +2,16 @@
 package struct TransportRequest: Sendable {
     package var method: String
     package var url: String
-    /// The token of the Authorization header: a secret.
-    package var token: String
+    /// The token of the Authorization header: a secret. Nil for a request without one.
+    package var token: String?
     package var body: [UInt8]?
     package var contentType: String
+    /// The Accept header.
+    package var accept = "application/json"
     /// Milliseconds for the whole transfer.
     package var timeout: UInt64
+    /// Bytes of the answer's body at most.
+    package var byteLimit = StoreLimits.answerBytes
 }
 
 extension TransportRequest: CustomStringConvertible, CustomReflectable {
