@@ -117,7 +117,7 @@ struct Ledger {
         case .notificationV1(let notification):
             add(notification.receipt, item)
             add(notification.warnings, item)
-        case .realtimeRequest: break
+        case .realtimeRequest, .googlePurchase, .huaweiPurchase: break
         }
     }
 

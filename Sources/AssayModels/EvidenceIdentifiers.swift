@@ -24,6 +24,11 @@ public struct EvidenceIdentifiers: Equatable, Sendable {
             appTransactionId = transaction.payload.appTransactionId
         case .transactionReceipt(let receipt): originalTransactionId = receipt.originalTransactionId
         case .notification(let notification): read(notification)
+        case .googlePurchase(let purchase):
+            originalTransactionId = purchase.payload.purchaseToken
+            appAccountToken = purchase.payload.obfuscatedAccountId
+        case .huaweiPurchase(let purchase):
+            originalTransactionId = purchase.payload.purchaseToken
         case .appReceipt, .serverAnswer, .realtimeRequest, .notificationV1, nil: break
         }
     }

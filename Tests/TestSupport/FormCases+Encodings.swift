@@ -213,7 +213,19 @@ extension FormCaseMaker {
         add(
             "Unity of Google Play", "googlePurchase",
             #"{"Store":"GooglePlay","TransactionID":"1","Payload":"{\"json\":\"\"}"}"#,
-            "ask that store", not: #"{"Store":"AppleAppStore"}"#)
+            "without json and signature", not: #"{"Store":"AppleAppStore"}"#)
+        add(
+            "Unity of Amazon", "amazonPurchase",
+            #"{"Store":"AmazonApps","TransactionID":"1","Payload":"{}"}"#, "ask that store",
+            not: #"{"Store":"AppleAppStore"}"#)
+        add(
+            "a signed purchase of Google Play", "googlePurchase",
+            #"{"data":"{"packageName":"a","orderId":"1"}","signature":"AAAA"}"#,
+            "use the kind google-purchase", not: #"{"data":"{}","signature":"AAAA"}"#)
+        add(
+            "a signed purchase of Huawei", "huaweiPurchase",
+            #"{"inAppPurchaseData":"{"accountFlag":1}","inAppDataSignature":"AAAA"}"#,
+            "use the kind huawei-purchase", not: #"{"inAppPurchaseData":"{}"}"#)
         add(
             "Unity's test store", "unityTestStore",
             #"{"Store":"fake","TransactionID":"1","Payload":"ThisIsFakeReceiptData"}"#,

@@ -105,19 +105,25 @@ const (
 	// The POST body of a retired version 1 App Store Server Notification. Only the app receipt in
 	// unified_receipt.latest_receipt is signed.
 	KindNotificationV1 EvidenceKind = 9
+	// A purchase of Google Play: JSON with its text and the signature.
+	KindGooglePurchase EvidenceKind = 10
+	// A purchase of Huawei AppGallery on Android (HMS): JSON with its text and the signature.
+	KindHuaweiPurchase EvidenceKind = 11
 )
 
 var evidenceKindNames = map[EvidenceKind]string{
-	0: "UNSPECIFIED",
-	1: "TRANSACTION",
-	2: "RENEWAL_INFO",
-	3: "APP_TRANSACTION",
-	4: "NOTIFICATION",
-	5: "REALTIME_REQUEST",
-	6: "APP_RECEIPT",
-	7: "TRANSACTION_RECEIPT",
-	8: "SERVER_ANSWER",
-	9: "NOTIFICATION_V1",
+	0:  "UNSPECIFIED",
+	1:  "TRANSACTION",
+	2:  "RENEWAL_INFO",
+	3:  "APP_TRANSACTION",
+	4:  "NOTIFICATION",
+	5:  "REALTIME_REQUEST",
+	6:  "APP_RECEIPT",
+	7:  "TRANSACTION_RECEIPT",
+	8:  "SERVER_ANSWER",
+	9:  "NOTIFICATION_V1",
+	10: "GOOGLE_PURCHASE",
+	11: "HUAWEI_PURCHASE",
 }
 
 // String returns the name in the contract, without its prefix.
@@ -769,13 +775,20 @@ type Verification struct {
 	ServerAnswer *ServerAnswer
 	// Payload of NOTIFICATION_V1.
 	NotificationV1 *VerifiedNotificationV1
+	// Payload of GOOGLE_PURCHASE.
+	GooglePurchase *GooglePurchase
+	// Payload of HUAWEI_PURCHASE.
+	HuaweiPurchase *HuaweiPurchase
 	// Names this statement: its kind, what it is about, and when Apple signed it. Store evidence under
 	// this key, so that a refund never loses to the purchase. Of a notification, its
 	// notification_uuid, which retries share. Absent until the signature verifies.
 	EvidenceKey string
-	// The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova or
-	// Flutter.
+	// The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova,
+	// Flutter or Billing Library.
 	Unwrapped string
+	// The state of a purchase of another store than Apple's: PURCHASED, PENDING, CANCELED, REFUNDED or
+	// UNKNOWN. Only PURCHASED is paid. Absent for Apple's evidence, and until the signature verifies.
+	State string
 }
 
 // SigningCertificate: A summary of the certificate whose key signed the evidence.
@@ -1625,6 +1638,72 @@ type PurchaseInfoMember struct {
 	Name string
 	// The value.
 	Value string
+}
+
+// GooglePurchase: A purchase that Google Play signed: the JSON of Purchase.getOriginalJson(). It
+// does not say what happened since: expiry, renewal, refund, acknowledgement.
+type GooglePurchase struct {
+	// Order identifier, such as GPA.1234-5678-9012-34567. Absent in test purchases.
+	OrderID string
+	// The app.
+	PackageName string
+	// Product identifiers, of productId or productIds.
+	ProductIDs []string
+	// When it was bought, in milliseconds since 1970.
+	PurchaseTime *int64
+	// 0 purchased, 4 pending; 1 canceled and 2 refunded in very old purchases.
+	PurchaseState *int32
+	// Names the purchase for Google's API.
+	PurchaseToken string
+	// The number of items; absent for one.
+	Quantity *int32
+	// Whether the purchase was acknowledged when it was signed.
+	Acknowledged bool
+	// Whether the subscription renews, as of the signature. Absent for products.
+	AutoRenewing bool
+	// The account that the app named in obfuscated form.
+	ObfuscatedAccountID string
+	// The profile that the app named in obfuscated form.
+	ObfuscatedProfileID string
+	// Text that the app added to the purchase.
+	DeveloperPayload string
+}
+
+// HuaweiPurchase: A purchase that Huawei AppGallery signed on Android (HMS): the JSON of
+// InAppPurchaseData. It does not say what happened since.
+type HuaweiPurchase struct {
+	// Order identifier.
+	OrderID string
+	// The app.
+	PackageName string
+	// Huawei's identifier of the app.
+	ApplicationID string
+	// The product.
+	ProductID string
+	// 0 consumable, 1 non-consumable, 2 subscription.
+	Kind *int32
+	// When it was bought, in milliseconds since 1970.
+	PurchaseTime *int64
+	// 0 purchased, 1 canceled, 2 refunded, 3 pending.
+	PurchaseState *int32
+	// Names the purchase for Huawei's API.
+	PurchaseToken string
+	// 0 sandbox, 1 promotion code; absent for a paid purchase.
+	PurchaseType *int32
+	// The number of items; absent for one.
+	Quantity *int32
+	// Identifier of the subscription, which all its periods share.
+	SubscriptionID string
+	// Whether the subscription was in force at the signature (subIsvalid).
+	SubIsvalid bool
+	// End of the subscription's period, in milliseconds since 1970.
+	ExpirationDate *int64
+	// When the subscription was canceled or refunded, in milliseconds since 1970.
+	CancelTime *int64
+	// Whether the subscription renews, as of the signature.
+	AutoRenewing bool
+	// Text that the app added to the purchase.
+	DeveloperPayload string
 }
 
 func (m *RequestHead) marshal(b []byte) []byte {
@@ -3082,6 +3161,15 @@ func (m *Verification) marshal(b []byte) []byte {
 	if m.Unwrapped != "" {
 		b = appendText(b, 17, m.Unwrapped)
 	}
+	if m.State != "" {
+		b = appendText(b, 18, m.State)
+	}
+	if m.GooglePurchase != nil {
+		b = appendMessage(b, 19, m.GooglePurchase)
+	}
+	if m.HuaweiPurchase != nil {
+		b = appendMessage(b, 20, m.HuaweiPurchase)
+	}
 	return b
 }
 
@@ -3108,63 +3196,77 @@ func (m *Verification) unmarshal(d *decoder, b []byte) error {
 			}
 			err = f.message(d, m.Certificate)
 		case 7:
-			m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1 = nil, nil, nil, nil, nil, nil, nil, nil
+			m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.Transaction == nil {
 				m.Transaction = new(JWSTransactionDecodedPayload)
 			}
 			err = f.message(d, m.Transaction)
 		case 8:
-			m.Transaction, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1 = nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.RenewalInfo == nil {
 				m.RenewalInfo = new(JWSRenewalInfoDecodedPayload)
 			}
 			err = f.message(d, m.RenewalInfo)
 		case 9:
-			m.Transaction, m.RenewalInfo, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1 = nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.AppTransaction == nil {
 				m.AppTransaction = new(AppTransaction)
 			}
 			err = f.message(d, m.AppTransaction)
 		case 10:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1 = nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.Notification == nil {
 				m.Notification = new(VerifiedNotification)
 			}
 			err = f.message(d, m.Notification)
 		case 11:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1 = nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.RealtimeRequest == nil {
 				m.RealtimeRequest = new(DecodedRealtimeRequestBody)
 			}
 			err = f.message(d, m.RealtimeRequest)
 		case 12:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1 = nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.AppReceipt == nil {
 				m.AppReceipt = new(AppReceipt)
 			}
 			err = f.message(d, m.AppReceipt)
 		case 13:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.ServerAnswer, m.NotificationV1 = nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.TransactionReceipt == nil {
 				m.TransactionReceipt = new(TransactionReceipt)
 			}
 			err = f.message(d, m.TransactionReceipt)
 		case 14:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.NotificationV1 = nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.ServerAnswer == nil {
 				m.ServerAnswer = new(ServerAnswer)
 			}
 			err = f.message(d, m.ServerAnswer)
 		case 15:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer = nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.GooglePurchase, m.HuaweiPurchase = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.NotificationV1 == nil {
 				m.NotificationV1 = new(VerifiedNotificationV1)
 			}
 			err = f.message(d, m.NotificationV1)
+		case 19:
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.HuaweiPurchase = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			if m.GooglePurchase == nil {
+				m.GooglePurchase = new(GooglePurchase)
+			}
+			err = f.message(d, m.GooglePurchase)
+		case 20:
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			if m.HuaweiPurchase == nil {
+				m.HuaweiPurchase = new(HuaweiPurchase)
+			}
+			err = f.message(d, m.HuaweiPurchase)
 		case 16:
 			m.EvidenceKey, err = f.text()
 		case 17:
 			m.Unwrapped, err = f.text()
+		case 18:
+			m.State, err = f.text()
 		}
 		if err != nil {
 			return err
@@ -5775,6 +5877,188 @@ func (m *PurchaseInfoMember) unmarshal(d *decoder, b []byte) error {
 			m.Name, err = f.text()
 		case 2:
 			m.Value, err = f.text()
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
+func (m *GooglePurchase) marshal(b []byte) []byte {
+	if m.OrderID != "" {
+		b = appendText(b, 1, m.OrderID)
+	}
+	if m.PackageName != "" {
+		b = appendText(b, 2, m.PackageName)
+	}
+	for _, v := range m.ProductIDs {
+		b = appendText(b, 3, v)
+	}
+	if m.PurchaseTime != nil {
+		b = appendNumber(b, 4, uint64(*m.PurchaseTime))
+	}
+	if m.PurchaseState != nil {
+		b = appendNumber(b, 5, uint64(*m.PurchaseState))
+	}
+	if m.PurchaseToken != "" {
+		b = appendText(b, 6, m.PurchaseToken)
+	}
+	if m.Quantity != nil {
+		b = appendNumber(b, 7, uint64(*m.Quantity))
+	}
+	if m.Acknowledged {
+		b = appendNumber(b, 8, 1)
+	}
+	if m.AutoRenewing {
+		b = appendNumber(b, 9, 1)
+	}
+	if m.ObfuscatedAccountID != "" {
+		b = appendText(b, 10, m.ObfuscatedAccountID)
+	}
+	if m.ObfuscatedProfileID != "" {
+		b = appendText(b, 11, m.ObfuscatedProfileID)
+	}
+	if m.DeveloperPayload != "" {
+		b = appendText(b, 12, m.DeveloperPayload)
+	}
+	return b
+}
+
+func (m *GooglePurchase) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			m.OrderID, err = f.text()
+		case 2:
+			m.PackageName, err = f.text()
+		case 3:
+			var v string
+			v, err = f.text()
+			m.ProductIDs = append(m.ProductIDs, v)
+		case 4:
+			m.PurchaseTime, err = pointer[int64](f)
+		case 5:
+			m.PurchaseState, err = pointer[int32](f)
+		case 6:
+			m.PurchaseToken, err = f.text()
+		case 7:
+			m.Quantity, err = pointer[int32](f)
+		case 8:
+			m.Acknowledged, err = f.truth()
+		case 9:
+			m.AutoRenewing, err = f.truth()
+		case 10:
+			m.ObfuscatedAccountID, err = f.text()
+		case 11:
+			m.ObfuscatedProfileID, err = f.text()
+		case 12:
+			m.DeveloperPayload, err = f.text()
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
+func (m *HuaweiPurchase) marshal(b []byte) []byte {
+	if m.OrderID != "" {
+		b = appendText(b, 1, m.OrderID)
+	}
+	if m.PackageName != "" {
+		b = appendText(b, 2, m.PackageName)
+	}
+	if m.ApplicationID != "" {
+		b = appendText(b, 3, m.ApplicationID)
+	}
+	if m.ProductID != "" {
+		b = appendText(b, 4, m.ProductID)
+	}
+	if m.Kind != nil {
+		b = appendNumber(b, 5, uint64(*m.Kind))
+	}
+	if m.PurchaseTime != nil {
+		b = appendNumber(b, 6, uint64(*m.PurchaseTime))
+	}
+	if m.PurchaseState != nil {
+		b = appendNumber(b, 7, uint64(*m.PurchaseState))
+	}
+	if m.PurchaseToken != "" {
+		b = appendText(b, 8, m.PurchaseToken)
+	}
+	if m.PurchaseType != nil {
+		b = appendNumber(b, 9, uint64(*m.PurchaseType))
+	}
+	if m.Quantity != nil {
+		b = appendNumber(b, 10, uint64(*m.Quantity))
+	}
+	if m.SubscriptionID != "" {
+		b = appendText(b, 11, m.SubscriptionID)
+	}
+	if m.SubIsvalid {
+		b = appendNumber(b, 12, 1)
+	}
+	if m.ExpirationDate != nil {
+		b = appendNumber(b, 13, uint64(*m.ExpirationDate))
+	}
+	if m.CancelTime != nil {
+		b = appendNumber(b, 14, uint64(*m.CancelTime))
+	}
+	if m.AutoRenewing {
+		b = appendNumber(b, 15, 1)
+	}
+	if m.DeveloperPayload != "" {
+		b = appendText(b, 16, m.DeveloperPayload)
+	}
+	return b
+}
+
+func (m *HuaweiPurchase) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			m.OrderID, err = f.text()
+		case 2:
+			m.PackageName, err = f.text()
+		case 3:
+			m.ApplicationID, err = f.text()
+		case 4:
+			m.ProductID, err = f.text()
+		case 5:
+			m.Kind, err = pointer[int32](f)
+		case 6:
+			m.PurchaseTime, err = pointer[int64](f)
+		case 7:
+			m.PurchaseState, err = pointer[int32](f)
+		case 8:
+			m.PurchaseToken, err = f.text()
+		case 9:
+			m.PurchaseType, err = pointer[int32](f)
+		case 10:
+			m.Quantity, err = pointer[int32](f)
+		case 11:
+			m.SubscriptionID, err = f.text()
+		case 12:
+			m.SubIsvalid, err = f.truth()
+		case 13:
+			m.ExpirationDate, err = pointer[int64](f)
+		case 14:
+			m.CancelTime, err = pointer[int64](f)
+		case 15:
+			m.AutoRenewing, err = f.truth()
+		case 16:
+			m.DeveloperPayload, err = f.text()
 		}
 		if err != nil {
 			return err

@@ -78,6 +78,8 @@ struct Outcome: @unchecked Sendable {
         case .transactionReceipt: "transactionReceipt"
         case .serverAnswer: "serverAnswer"
         case .notificationV1: "notificationV1"
+        case .googlePurchase: "googlePurchase"
+        case .huaweiPurchase: "huaweiPurchase"
         }
     }
 

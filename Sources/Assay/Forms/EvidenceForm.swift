@@ -79,6 +79,9 @@ package struct EvidenceForm: Equatable, Sendable {
         // Other JSON is refused with the members that are missing, and an error with its code.
         case .serverAnswer: [.serverAnswer, .postBody, .json, .storeError].contains(name)
         case .notificationV1: name == .notificationV1 || name == .json
+        // The refusal says what is missing.
+        case .googlePurchase, .huaweiPurchase:
+            [.googlePurchase, .huaweiPurchase, .json, .wrapper, .empty].contains(name)
         }
     }
 

@@ -44,7 +44,8 @@ extension VerifiedJWS {
                 notification: VerifiedPayload(fields, json: payload.text), transaction: nil,
                 renewalInfo: nil, appTransaction: nil, warnings: fields.warnings)
             return (.notification(notification), claims)
-        case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
+        case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1, .googlePurchase,
+            .huaweiPurchase:
             throw Refusal(.wrongKind, "a JWS is not a \(kind.name)")
         }
     }

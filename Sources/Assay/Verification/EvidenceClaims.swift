@@ -15,6 +15,12 @@ struct EvidenceClaims: Equatable, Sendable {
     var productId: String?
     var appAccountToken: String?
     var transactionId: String?
+    /// The products of a purchase of several, after the first.
+    var otherProductIds: [String] = []
+    /// Another name of the purchase: the token of other stores.
+    var purchaseToken: String?
+    /// When it was bought, in evidence that has no date of its signature.
+    var purchaseDate: Timestamp?
     /// The binding to one device.
     var deviceBinding: DeviceBinding?
     /// The purchase that the evidence is about; nil for evidence of none or of several.
@@ -44,7 +50,13 @@ struct EvidenceClaims: Equatable, Sendable {
     }
 
     /// Names the purchase, in the same way for every kind of evidence.
-    var dedupKey: String? { purchase?.key(keyPrefix) }
+    var dedupKey: String? { purchase?.key(dedupPrefix) }
+
+    /// A token of another store names a purchase in all environments.
+    private var dedupPrefix: String {
+        kind.store == .apple
+            ? keyPrefix : kind.store.rawValue.lowercased() + "/" + (bundleId ?? "-") + "/"
+    }
 
     /// Names the statement. Kinds include their name, so that keys do not collide.
     var evidenceKey: String? {

@@ -13,6 +13,10 @@ public struct Policy: Sendable, Equatable {
     public var allowsLegacyKey: Bool
     /// What the revocation statuses of the certificates decide.
     public var revocation: RevocationPolicy
+    /// The purchases of Google Play that are accepted.
+    public var google = PurchasePolicy()
+    /// The purchases of Huawei AppGallery on Android that are accepted.
+    public var huawei = PurchasePolicy()
 
     /// Creates a policy. By default it accepts only Production, and statuses decide nothing.
     public init(

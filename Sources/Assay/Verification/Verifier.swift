@@ -94,7 +94,8 @@ public final class Verifier: Sendable {
     /// - Parameters:
     ///   - evidence: a compact JWS with at most one trailing line break, or a notification's POST
     ///     body of version 1 or 2; the JSON of a Server API answer; a transaction receipt as text
-    ///     or base64; an app receipt as DER, BER or base64.
+    ///     or base64; an app receipt as DER, BER or base64; JSON with another store's purchase
+    ///     and its signature.
     ///   - kind: the kind of the evidence.
     ///   - policy: the evidence that the operator accepts.
     ///   - expectations: the caller's expectations, which narrow the policy.
@@ -171,6 +172,7 @@ public final class Verifier: Sendable {
                     answer.pendingSignatureCount > 0
                         ? .serverAnswer(answer) : .answered(try answer.verified(request))
                 })
+        case .googlePurchase, .huaweiPurchase: return try request.prepared(purchase: evidence)
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
             let jws = try unverified(evidence, request, chains)
             return PreparedVerification(request: request, state: try .init(jws) { .jws($0) })
@@ -267,6 +269,11 @@ public final class Verifier: Sendable {
             return payloadKind(of: evidence)
         }
         if let token = try? signedPayload(in: evidence) { return payloadKind(of: token.span) }
+        if case .found(let envelope) = PurchaseEnvelope.find(evidence),
+            let kind = envelope.likelyKind
+        {
+            return kind
+        }
         guard let inside = EvidenceWrapper.open(evidence)?.evidence else { return nil }
         switch EvidenceShape.detect(inside.span) {
         case .appReceipt: return .appReceipt

@@ -226,7 +226,7 @@ struct KindMix: Sendable {
     private static func mintedKind(_ name: String) throws -> EvidenceKind {
         // The tool can't mint transaction receipts and version 1 notifications.
         let kinds = EvidenceKind.allCases.filter {
-            $0 != .transactionReceipt && $0 != .notificationV1
+            $0 != .transactionReceipt && $0 != .notificationV1 && $0.store == .apple
         }
         guard let kind = kinds.first(where: { $0.name == name }) else {
             throw ValidationError(Suggestion.remedy(for: name, among: kinds.map(\.name)))

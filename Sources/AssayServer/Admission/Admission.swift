@@ -226,7 +226,7 @@ final class Admission {
         switch kind {
         case .transaction, .renewalInfo, .appTransaction, .realtimeRequest, .transactionReceipt:
             limits.jwsBytes
-        case .notification: limits.notificationBytes
+        case .notification, .googlePurchase, .huaweiPurchase: limits.notificationBytes
         case .serverAnswer: limits.serverAnswerBytes
         case .notificationV1: limits.notificationV1Bytes
         case .appReceipt: limits.frameBytes

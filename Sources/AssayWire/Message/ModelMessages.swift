@@ -1211,3 +1211,77 @@ extension TransactionReceipt.Member: WritableMessage, @unsafe ReadableMessage {
             value: try unsafe required(read(m.has_value, m.value)))
     }
 }
+
+extension GooglePurchase: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(12, developerPayload)
+        output.set(11, obfuscatedProfileId)
+        output.set(10, obfuscatedAccountId)
+        output.set(9, autoRenewing)
+        output.set(8, acknowledged)
+        output.set(7, quantity)
+        output.set(6, purchaseToken)
+        output.set(5, purchaseState)
+        output.set(4, purchaseTime)
+        output.setEach(3, productIds)
+        output.set(2, packageName)
+        output.set(1, orderId)
+    }
+
+    init(_ m: Assay__V1__GooglePurchase) throws(MessageError) {
+        self.init()
+        orderId = try unsafe read(m.has_order_id, m.order_id)
+        packageName = try unsafe read(m.has_package_name, m.package_name)
+        productIds = try unsafe texts(m.product_ids, count: m.n_product_ids)
+        purchaseTime = unsafe read(m.has_purchase_time, m.purchase_time)
+        purchaseState = unsafe read(m.has_purchase_state, m.purchase_state)
+        purchaseToken = try unsafe read(m.has_purchase_token, m.purchase_token)
+        quantity = unsafe read(m.has_quantity, m.quantity)
+        acknowledged = unsafe read(m.has_acknowledged, m.acknowledged)
+        autoRenewing = unsafe read(m.has_auto_renewing, m.auto_renewing)
+        obfuscatedAccountId = try unsafe read(m.has_obfuscated_account_id, m.obfuscated_account_id)
+        obfuscatedProfileId = try unsafe read(m.has_obfuscated_profile_id, m.obfuscated_profile_id)
+        developerPayload = try unsafe read(m.has_developer_payload, m.developer_payload)
+    }
+}
+
+extension HuaweiPurchase: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(16, developerPayload)
+        output.set(15, autoRenewing)
+        output.set(14, cancelTime)
+        output.set(13, expirationDate)
+        output.set(12, subIsvalid)
+        output.set(11, subscriptionId)
+        output.set(10, quantity)
+        output.set(9, purchaseType)
+        output.set(8, purchaseToken)
+        output.set(7, purchaseState)
+        output.set(6, purchaseTime)
+        output.set(5, kind)
+        output.set(4, productId)
+        output.set(3, applicationId)
+        output.set(2, packageName)
+        output.set(1, orderId)
+    }
+
+    init(_ m: Assay__V1__HuaweiPurchase) throws(MessageError) {
+        self.init()
+        orderId = try unsafe read(m.has_order_id, m.order_id)
+        packageName = try unsafe read(m.has_package_name, m.package_name)
+        applicationId = try unsafe read(m.has_application_id, m.application_id)
+        productId = try unsafe read(m.has_product_id, m.product_id)
+        kind = unsafe read(m.has_kind, m.kind)
+        purchaseTime = unsafe read(m.has_purchase_time, m.purchase_time)
+        purchaseState = unsafe read(m.has_purchase_state, m.purchase_state)
+        purchaseToken = try unsafe read(m.has_purchase_token, m.purchase_token)
+        purchaseType = unsafe read(m.has_purchase_type, m.purchase_type)
+        quantity = unsafe read(m.has_quantity, m.quantity)
+        subscriptionId = try unsafe read(m.has_subscription_id, m.subscription_id)
+        subIsvalid = unsafe read(m.has_sub_isvalid, m.sub_isvalid)
+        expirationDate = unsafe read(m.has_expiration_date, m.expiration_date)
+        cancelTime = unsafe read(m.has_cancel_time, m.cancel_time)
+        autoRenewing = unsafe read(m.has_auto_renewing, m.auto_renewing)
+        developerPayload = try unsafe read(m.has_developer_payload, m.developer_payload)
+    }
+}

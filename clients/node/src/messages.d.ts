@@ -77,6 +77,10 @@ export type EvidenceKind =
    * unified_receipt.latest_receipt is signed.
    */
   | 'NOTIFICATION_V1'
+  /** A purchase of Google Play: JSON with its text and the signature. */
+  | 'GOOGLE_PURCHASE'
+  /** A purchase of Huawei AppGallery on Android (HMS): JSON with its text and the signature. */
+  | 'HUAWEI_PURCHASE'
   | 'UNRECOGNIZED'
 
 /**
@@ -752,6 +756,10 @@ export interface Verification {
   serverAnswer?: ServerAnswer
   /** Payload of NOTIFICATION_V1. */
   notificationV1?: VerifiedNotificationV1
+  /** Payload of GOOGLE_PURCHASE. */
+  googlePurchase?: GooglePurchase
+  /** Payload of HUAWEI_PURCHASE. */
+  huaweiPurchase?: HuaweiPurchase
   /**
    * Names this statement: its kind, what it is about, and when Apple signed it. Store evidence
    * under this key, so that a refund never loses to the purchase. Of a notification, its
@@ -759,10 +767,16 @@ export interface Verification {
    */
   evidenceKey?: string
   /**
-   * The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova or
-   * Flutter.
+   * The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova,
+   * Flutter or Billing Library.
    */
   unwrapped?: string
+  /**
+   * The state of a purchase of another store than Apple's: PURCHASED, PENDING, CANCELED, REFUNDED
+   * or UNKNOWN. Only PURCHASED is paid. Absent for Apple's evidence, and until the signature
+   * verifies.
+   */
+  state?: string
 }
 
 /** A summary of the certificate whose key signed the evidence. */
@@ -1654,4 +1668,74 @@ export interface PurchaseInfoMember {
   name?: string
   /** The value. */
   value?: string
+}
+
+/**
+ * A purchase that Google Play signed: the JSON of Purchase.getOriginalJson(). It does not say what
+ * happened since: expiry, renewal, refund, acknowledgement.
+ */
+export interface GooglePurchase {
+  /** Order identifier, such as GPA.1234-5678-9012-34567. Absent in test purchases. */
+  orderId?: string
+  /** The app. */
+  packageName?: string
+  /** Product identifiers, of productId or productIds. */
+  productIds: string[]
+  /** When it was bought, in milliseconds since 1970. */
+  purchaseTime?: bigint
+  /** 0 purchased, 4 pending; 1 canceled and 2 refunded in very old purchases. */
+  purchaseState?: number
+  /** Names the purchase for Google's API. */
+  purchaseToken?: string
+  /** The number of items; absent for one. */
+  quantity?: number
+  /** Whether the purchase was acknowledged when it was signed. */
+  acknowledged?: boolean
+  /** Whether the subscription renews, as of the signature. Absent for products. */
+  autoRenewing?: boolean
+  /** The account that the app named in obfuscated form. */
+  obfuscatedAccountId?: string
+  /** The profile that the app named in obfuscated form. */
+  obfuscatedProfileId?: string
+  /** Text that the app added to the purchase. */
+  developerPayload?: string
+}
+
+/**
+ * A purchase that Huawei AppGallery signed on Android (HMS): the JSON of InAppPurchaseData. It does
+ * not say what happened since.
+ */
+export interface HuaweiPurchase {
+  /** Order identifier. */
+  orderId?: string
+  /** The app. */
+  packageName?: string
+  /** Huawei's identifier of the app. */
+  applicationId?: string
+  /** The product. */
+  productId?: string
+  /** 0 consumable, 1 non-consumable, 2 subscription. */
+  kind?: number
+  /** When it was bought, in milliseconds since 1970. */
+  purchaseTime?: bigint
+  /** 0 purchased, 1 canceled, 2 refunded, 3 pending. */
+  purchaseState?: number
+  /** Names the purchase for Huawei's API. */
+  purchaseToken?: string
+  /** 0 sandbox, 1 promotion code; absent for a paid purchase. */
+  purchaseType?: number
+  /** The number of items; absent for one. */
+  quantity?: number
+  /** Identifier of the subscription, which all its periods share. */
+  subscriptionId?: string
+  /** Whether the subscription was in force at the signature (subIsvalid). */
+  subIsvalid?: boolean
+  /** End of the subscription's period, in milliseconds since 1970. */
+  expirationDate?: bigint
+  /** When the subscription was canceled or refunded, in milliseconds since 1970. */
+  cancelTime?: bigint
+  /** Whether the subscription renews, as of the signature. */
+  autoRenewing?: boolean
+  /** Text that the app added to the purchase. */
+  developerPayload?: string
 }

@@ -17,6 +17,7 @@ export const ServingStatus = [
 export const EvidenceKind = [
   'UNSPECIFIED', 'TRANSACTION', 'RENEWAL_INFO', 'APP_TRANSACTION', 'NOTIFICATION',
   'REALTIME_REQUEST', 'APP_RECEIPT', 'TRANSACTION_RECEIPT', 'SERVER_ANSWER', 'NOTIFICATION_V1',
+  'GOOGLE_PURCHASE', 'HUAWEI_PURCHASE',
 ]
 
 export const Verdict = [
@@ -108,6 +109,8 @@ export const ReceiptAttribute = {}
 export const InAppPurchaseReceipt = {}
 export const TransactionReceipt = {}
 export const PurchaseInfoMember = {}
+export const GooglePurchase = {}
+export const HuaweiPurchase = {}
 
 Object.assign(RequestHead, {
   1: ['id', 'uint64'],
@@ -341,17 +344,20 @@ Object.assign(Verification, {
   4: ['environment', 'string'],
   5: ['dedupKey', 'string'],
   6: ['certificate', SigningCertificate],
-  7: ['transaction', JWSTransactionDecodedPayload, false, [8, 9, 10, 11, 12, 13, 14, 15]],
-  8: ['renewalInfo', JWSRenewalInfoDecodedPayload, false, [7, 9, 10, 11, 12, 13, 14, 15]],
-  9: ['appTransaction', AppTransaction, false, [7, 8, 10, 11, 12, 13, 14, 15]],
-  10: ['notification', VerifiedNotification, false, [7, 8, 9, 11, 12, 13, 14, 15]],
-  11: ['realtimeRequest', DecodedRealtimeRequestBody, false, [7, 8, 9, 10, 12, 13, 14, 15]],
-  12: ['appReceipt', AppReceipt, false, [7, 8, 9, 10, 11, 13, 14, 15]],
-  13: ['transactionReceipt', TransactionReceipt, false, [7, 8, 9, 10, 11, 12, 14, 15]],
-  14: ['serverAnswer', ServerAnswer, false, [7, 8, 9, 10, 11, 12, 13, 15]],
-  15: ['notificationV1', VerifiedNotificationV1, false, [7, 8, 9, 10, 11, 12, 13, 14]],
+  7: ['transaction', JWSTransactionDecodedPayload, false, [8, 9, 10, 11, 12, 13, 14, 15, 19, 20]],
+  8: ['renewalInfo', JWSRenewalInfoDecodedPayload, false, [7, 9, 10, 11, 12, 13, 14, 15, 19, 20]],
+  9: ['appTransaction', AppTransaction, false, [7, 8, 10, 11, 12, 13, 14, 15, 19, 20]],
+  10: ['notification', VerifiedNotification, false, [7, 8, 9, 11, 12, 13, 14, 15, 19, 20]],
+  11: ['realtimeRequest', DecodedRealtimeRequestBody, false, [7, 8, 9, 10, 12, 13, 14, 15, 19, 20]],
+  12: ['appReceipt', AppReceipt, false, [7, 8, 9, 10, 11, 13, 14, 15, 19, 20]],
+  13: ['transactionReceipt', TransactionReceipt, false, [7, 8, 9, 10, 11, 12, 14, 15, 19, 20]],
+  14: ['serverAnswer', ServerAnswer, false, [7, 8, 9, 10, 11, 12, 13, 15, 19, 20]],
+  15: ['notificationV1', VerifiedNotificationV1, false, [7, 8, 9, 10, 11, 12, 13, 14, 19, 20]],
+  19: ['googlePurchase', GooglePurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 20]],
+  20: ['huaweiPurchase', HuaweiPurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19]],
   16: ['evidenceKey', 'string'],
   17: ['unwrapped', 'string'],
+  18: ['state', 'string'],
 })
 
 Object.assign(SigningCertificate, {
@@ -799,4 +805,38 @@ Object.assign(TransactionReceipt, {
 Object.assign(PurchaseInfoMember, {
   1: ['name', 'string'],
   2: ['value', 'string'],
+})
+
+Object.assign(GooglePurchase, {
+  1: ['orderId', 'string'],
+  2: ['packageName', 'string'],
+  3: ['productIds', 'string', true],
+  4: ['purchaseTime', 'int64'],
+  5: ['purchaseState', 'int32'],
+  6: ['purchaseToken', 'string'],
+  7: ['quantity', 'int32'],
+  8: ['acknowledged', 'bool'],
+  9: ['autoRenewing', 'bool'],
+  10: ['obfuscatedAccountId', 'string'],
+  11: ['obfuscatedProfileId', 'string'],
+  12: ['developerPayload', 'string'],
+})
+
+Object.assign(HuaweiPurchase, {
+  1: ['orderId', 'string'],
+  2: ['packageName', 'string'],
+  3: ['applicationId', 'string'],
+  4: ['productId', 'string'],
+  5: ['kind', 'int32'],
+  6: ['purchaseTime', 'int64'],
+  7: ['purchaseState', 'int32'],
+  8: ['purchaseToken', 'string'],
+  9: ['purchaseType', 'int32'],
+  10: ['quantity', 'int32'],
+  11: ['subscriptionId', 'string'],
+  12: ['subIsvalid', 'bool'],
+  13: ['expirationDate', 'int64'],
+  14: ['cancelTime', 'int64'],
+  15: ['autoRenewing', 'bool'],
+  16: ['developerPayload', 'string'],
 })

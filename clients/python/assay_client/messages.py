@@ -42,8 +42,10 @@ __all__ = [
     "ExternalPurchaseToken",
     "FetchCall",
     "Fetched",
+    "GooglePurchase",
     "HealthCall",
     "HealthResult",
+    "HuaweiPurchase",
     "InAppPurchaseReceipt",
     "InAppSelection",
     "InfoCall",
@@ -176,6 +178,10 @@ class EvidenceKind(Enumeration):
     NOTIFICATION_V1 = 9
     """The POST body of a retired version 1 App Store Server Notification. Only the app receipt in
     unified_receipt.latest_receipt is signed."""
+    GOOGLE_PURCHASE = 10
+    """A purchase of Google Play: JSON with its text and the signature."""
+    HUAWEI_PURCHASE = 11
+    """A purchase of Huawei AppGallery on Android (HMS): JSON with its text and the signature."""
 
 
 class Verdict(Enumeration):
@@ -827,13 +833,21 @@ class Verification(Message):
     """Payload of SERVER_ANSWER."""
     notification_v1: Optional[VerifiedNotificationV1] = None
     """Payload of NOTIFICATION_V1."""
+    google_purchase: Optional[GooglePurchase] = None
+    """Payload of GOOGLE_PURCHASE."""
+    huawei_purchase: Optional[HuaweiPurchase] = None
+    """Payload of HUAWEI_PURCHASE."""
     evidence_key: Optional[str] = None
     """Names this statement: its kind, what it is about, and when Apple signed it. Store evidence
     under this key, so that a refund never loses to the purchase. Of a notification, its
     notification_uuid, which retries share. Absent until the signature verifies."""
     unwrapped: Optional[str] = None
-    """The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova
-    or Flutter."""
+    """The wrapper that the evidence was in, if the server opened one: Unity, React Native,
+    Cordova, Flutter or Billing Library."""
+    state: Optional[str] = None
+    """The state of a purchase of another store than Apple's: PURCHASED, PENDING, CANCELED,
+    REFUNDED or UNKNOWN. Only PURCHASED is paid. Absent for Apple's evidence, and until the
+    signature verifies."""
 
 
 @dataclass
@@ -1771,6 +1785,76 @@ class PurchaseInfoMember(Message):
     """The value."""
 
 
+@dataclass
+class GooglePurchase(Message):
+    """A purchase that Google Play signed: the JSON of Purchase.getOriginalJson(). It does not say
+    what happened since: expiry, renewal, refund, acknowledgement."""
+
+    order_id: Optional[str] = None
+    """Order identifier, such as GPA.1234-5678-9012-34567. Absent in test purchases."""
+    package_name: Optional[str] = None
+    """The app."""
+    product_ids: List[str] = field(default_factory=list)
+    """Product identifiers, of productId or productIds."""
+    purchase_time: Optional[int] = None
+    """When it was bought, in milliseconds since 1970."""
+    purchase_state: Optional[int] = None
+    """0 purchased, 4 pending; 1 canceled and 2 refunded in very old purchases."""
+    purchase_token: Optional[str] = None
+    """Names the purchase for Google's API."""
+    quantity: Optional[int] = None
+    """The number of items; absent for one."""
+    acknowledged: Optional[bool] = None
+    """Whether the purchase was acknowledged when it was signed."""
+    auto_renewing: Optional[bool] = None
+    """Whether the subscription renews, as of the signature. Absent for products."""
+    obfuscated_account_id: Optional[str] = None
+    """The account that the app named in obfuscated form."""
+    obfuscated_profile_id: Optional[str] = None
+    """The profile that the app named in obfuscated form."""
+    developer_payload: Optional[str] = None
+    """Text that the app added to the purchase."""
+
+
+@dataclass
+class HuaweiPurchase(Message):
+    """A purchase that Huawei AppGallery signed on Android (HMS): the JSON of InAppPurchaseData. It
+    does not say what happened since."""
+
+    order_id: Optional[str] = None
+    """Order identifier."""
+    package_name: Optional[str] = None
+    """The app."""
+    application_id: Optional[str] = None
+    """Huawei's identifier of the app."""
+    product_id: Optional[str] = None
+    """The product."""
+    kind: Optional[int] = None
+    """0 consumable, 1 non-consumable, 2 subscription."""
+    purchase_time: Optional[int] = None
+    """When it was bought, in milliseconds since 1970."""
+    purchase_state: Optional[int] = None
+    """0 purchased, 1 canceled, 2 refunded, 3 pending."""
+    purchase_token: Optional[str] = None
+    """Names the purchase for Huawei's API."""
+    purchase_type: Optional[int] = None
+    """0 sandbox, 1 promotion code; absent for a paid purchase."""
+    quantity: Optional[int] = None
+    """The number of items; absent for one."""
+    subscription_id: Optional[str] = None
+    """Identifier of the subscription, which all its periods share."""
+    sub_isvalid: Optional[bool] = None
+    """Whether the subscription was in force at the signature (subIsvalid)."""
+    expiration_date: Optional[int] = None
+    """End of the subscription's period, in milliseconds since 1970."""
+    cancel_time: Optional[int] = None
+    """When the subscription was canceled or refunded, in milliseconds since 1970."""
+    auto_renewing: Optional[bool] = None
+    """Whether the subscription renews, as of the signature."""
+    developer_payload: Optional[str] = None
+    """Text that the app added to the purchase."""
+
+
 RequestHead.FIELDS = {
     1: ("id", "uint64", False),
     2: ("timeout_ms", "uint32", False),
@@ -1991,6 +2075,9 @@ Verification.FIELDS = {
     15: ("notification_v1", VerifiedNotificationV1, False),
     16: ("evidence_key", "string", False),
     17: ("unwrapped", "string", False),
+    18: ("state", "string", False),
+    19: ("google_purchase", GooglePurchase, False),
+    20: ("huawei_purchase", HuaweiPurchase, False),
 }
 SigningCertificate.FIELDS = {
     1: ("serial", "string", False),
@@ -2393,4 +2480,36 @@ TransactionReceipt.FIELDS = {
 PurchaseInfoMember.FIELDS = {
     1: ("name", "string", False),
     2: ("value", "string", False),
+}
+GooglePurchase.FIELDS = {
+    1: ("order_id", "string", False),
+    2: ("package_name", "string", False),
+    3: ("product_ids", "string", True),
+    4: ("purchase_time", "int64", False),
+    5: ("purchase_state", "int32", False),
+    6: ("purchase_token", "string", False),
+    7: ("quantity", "int32", False),
+    8: ("acknowledged", "bool", False),
+    9: ("auto_renewing", "bool", False),
+    10: ("obfuscated_account_id", "string", False),
+    11: ("obfuscated_profile_id", "string", False),
+    12: ("developer_payload", "string", False),
+}
+HuaweiPurchase.FIELDS = {
+    1: ("order_id", "string", False),
+    2: ("package_name", "string", False),
+    3: ("application_id", "string", False),
+    4: ("product_id", "string", False),
+    5: ("kind", "int32", False),
+    6: ("purchase_time", "int64", False),
+    7: ("purchase_state", "int32", False),
+    8: ("purchase_token", "string", False),
+    9: ("purchase_type", "int32", False),
+    10: ("quantity", "int32", False),
+    11: ("subscription_id", "string", False),
+    12: ("sub_isvalid", "bool", False),
+    13: ("expiration_date", "int64", False),
+    14: ("cancel_time", "int64", False),
+    15: ("auto_renewing", "bool", False),
+    16: ("developer_payload", "string", False),
 }

@@ -63,7 +63,7 @@ package func verifyReceiptResponse(
             response.member("status", status.rawValue)
             response.member("detail", detail)
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
-            .serverAnswer, .notificationV1:
+            .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase:
             response.member("status", VerifyReceiptStatus.malformed.rawValue)
             response.member("detail", detail)
         }

@@ -31,6 +31,10 @@ public enum EvidenceKind {
      * unified_receipt.latest_receipt is signed.
      */
     NOTIFICATION_V1(9),
+    /** A purchase of Google Play: JSON with its text and the signature. */
+    GOOGLE_PURCHASE(10),
+    /** A purchase of Huawei AppGallery on Android (HMS): JSON with its text and the signature. */
+    HUAWEI_PURCHASE(11),
     /** A number that this client does not know. */
     UNRECOGNIZED(-1);
 
