@@ -4867,7 +4867,7 @@ const ProtobufCMessageDescriptor assay__v1__entitlements__descriptor =
   (ProtobufCMessageInit) assay__v1__entitlements__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__entitlement_refresh__field_descriptors[3] =
+static const ProtobufCFieldDescriptor assay__v1__entitlement_refresh__field_descriptors[4] =
 {
   {
     "transaction_id",
@@ -4905,16 +4905,29 @@ static const ProtobufCFieldDescriptor assay__v1__entitlement_refresh__field_desc
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "store",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__EntitlementRefresh, has_store),
+    offsetof(Assay__V1__EntitlementRefresh, store),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__entitlement_refresh__field_indices_by_name[] = {
   1,   /* field[1] = at */
   2,   /* field[2] = reason */
+  3,   /* field[3] = store */
   0,   /* field[0] = transaction_id */
 };
 static const ProtobufCIntRange assay__v1__entitlement_refresh__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor assay__v1__entitlement_refresh__descriptor =
 {
@@ -4924,14 +4937,14 @@ const ProtobufCMessageDescriptor assay__v1__entitlement_refresh__descriptor =
   "Assay__V1__EntitlementRefresh",
   "assay.v1",
   sizeof(Assay__V1__EntitlementRefresh),
-  3,
+  4,
   assay__v1__entitlement_refresh__field_descriptors,
   assay__v1__entitlement_refresh__field_indices_by_name,
   1,  assay__v1__entitlement_refresh__number_ranges,
   (ProtobufCMessageInit) assay__v1__entitlement_refresh__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__app_entitlements__field_descriptors[7] =
+static const ProtobufCFieldDescriptor assay__v1__app_entitlements__field_descriptors[8] =
 {
   {
     "environment",
@@ -5017,6 +5030,18 @@ static const ProtobufCFieldDescriptor assay__v1__app_entitlements__field_descrip
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "store",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__AppEntitlements, has_store),
+    offsetof(Assay__V1__AppEntitlements, store),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__app_entitlements__field_indices_by_name[] = {
   1,   /* field[1] = bundle_id */
@@ -5025,12 +5050,13 @@ static const unsigned assay__v1__app_entitlements__field_indices_by_name[] = {
   0,   /* field[0] = environment */
   3,   /* field[3] = non_consumables */
   4,   /* field[4] = non_renewing */
+  7,   /* field[7] = store */
   2,   /* field[2] = subscription_groups */
 };
 static const ProtobufCIntRange assay__v1__app_entitlements__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor assay__v1__app_entitlements__descriptor =
 {
@@ -5040,7 +5066,7 @@ const ProtobufCMessageDescriptor assay__v1__app_entitlements__descriptor =
   "Assay__V1__AppEntitlements",
   "assay.v1",
   sizeof(Assay__V1__AppEntitlements),
-  7,
+  8,
   assay__v1__app_entitlements__field_descriptors,
   assay__v1__app_entitlements__field_indices_by_name,
   1,  assay__v1__app_entitlements__number_ranges,

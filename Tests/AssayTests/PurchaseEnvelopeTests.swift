@@ -117,7 +117,7 @@ import Testing
                     "purchase": Self.object(["data": other, "signature": signature]),
                 ]), "several purchases"
             ),
-            ("{}", "send {\"data\""), ("{\"data\":1,\"signature\":2}", "send {\"data\""),
+            ("{}", "an empty JSON object"), ("{\"data\":1,\"signature\":2}", "send {\"data\""),
         ]
         for (evidence, part) in cases {
             let answer = Store.verify(Array(evidence.utf8))
@@ -174,8 +174,10 @@ import Testing
 }
 
 /// Purchases that Google signed, found in public repositories.
-@Suite(.enabled(if: Vectors.has("stores"))) struct GooglePurchaseVectorTests {
-    @Test("genuine purchases hold under their key alone, with SHA-1 alone, unchanged alone")
+@Suite struct GooglePurchaseVectorTests {
+    @Test(
+        "genuine purchases hold under their key alone, with SHA-1 alone, unchanged alone",
+        .enabled(if: Vectors.has("stores")))
     func genuine() throws {
         var count = 0
         var keys: [PurchaseKey] = []

@@ -219,14 +219,6 @@ extension FormCaseMaker {
             #"{"Store":"AmazonApps","TransactionID":"1","Payload":"{}"}"#, "ask that store",
             not: #"{"Store":"AppleAppStore"}"#)
         add(
-            "a signed purchase of Google Play", "googlePurchase",
-            #"{"data":"{"packageName":"a","orderId":"1"}","signature":"AAAA"}"#,
-            "use the kind google-purchase", not: #"{"data":"{}","signature":"AAAA"}"#)
-        add(
-            "a signed purchase of Huawei", "huaweiPurchase",
-            #"{"inAppPurchaseData":"{"accountFlag":1}","inAppDataSignature":"AAAA"}"#,
-            "use the kind huawei-purchase", not: #"{"inAppPurchaseData":"{}"}"#)
-        add(
             "Unity's test store", "unityTestStore",
             #"{"Store":"fake","TransactionID":"1","Payload":"ThisIsFakeReceiptData"}"#,
             "Unity's test store", not: #"{"Store":"fake"}"#)

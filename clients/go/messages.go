@@ -535,7 +535,7 @@ type ResolvedItem struct {
 type Entitlements struct {
 	// The moment of the decision, in milliseconds since 1970.
 	At *int64
-	// By environment, then bundle identifier.
+	// By environment, then bundle identifier, then store.
 	Apps []*AppEntitlements
 	// The newest date at which Apple signed any of the evidence, in milliseconds since 1970.
 	NewestSignedDate *int64
@@ -560,13 +560,16 @@ type EntitlementRefresh struct {
 	// the end, or the transaction of the period in force is missing. BILLING_RETRY: Apple tries to
 	// charge again. Newer servers add more.
 	Reason string
+	// The store to ask: APPLE, GOOGLE or HUAWEI. Other stores than Apple's are asked with the purchase
+	// token, which is the transaction_id here. Absent in old answers: APPLE.
+	Store string
 }
 
 // AppEntitlements: What a customer owns in one app and environment.
 type AppEntitlements struct {
 	// The environment of the evidence, in Apple's spelling.
 	Environment string
-	// The app's bundle identifier.
+	// The app's bundle identifier; at other stores its package.
 	BundleID string
 	// By group identifier.
 	SubscriptionGroups []*SubscriptionGroup
@@ -578,6 +581,8 @@ type AppEntitlements struct {
 	Consumables []*ConsumablePurchase
 	// The customers that the evidence names.
 	Customers *Customers
+	// The store that signed the evidence: APPLE, GOOGLE or HUAWEI. Absent in old answers: APPLE.
+	Store string
 }
 
 // SubscriptionGroup: Subscriptions of one group. The group entitles if its deciding subscription
@@ -2533,6 +2538,9 @@ func (m *EntitlementRefresh) marshal(b []byte) []byte {
 	if m.Reason != "" {
 		b = appendText(b, 3, m.Reason)
 	}
+	if m.Store != "" {
+		b = appendText(b, 4, m.Store)
+	}
 	return b
 }
 
@@ -2549,6 +2557,8 @@ func (m *EntitlementRefresh) unmarshal(d *decoder, b []byte) error {
 			m.At, err = pointer[int64](f)
 		case 3:
 			m.Reason, err = f.text()
+		case 4:
+			m.Store, err = f.text()
 		}
 		if err != nil {
 			return err
@@ -2579,6 +2589,9 @@ func (m *AppEntitlements) marshal(b []byte) []byte {
 	}
 	if m.Customers != nil {
 		b = appendMessage(b, 7, m.Customers)
+	}
+	if m.Store != "" {
+		b = appendText(b, 8, m.Store)
 	}
 	return b
 }
@@ -2615,6 +2628,8 @@ func (m *AppEntitlements) unmarshal(d *decoder, b []byte) error {
 				m.Customers = new(Customers)
 			}
 			err = f.message(d, m.Customers)
+		case 8:
+			m.Store, err = f.text()
 		}
 		if err != nil {
 			return err

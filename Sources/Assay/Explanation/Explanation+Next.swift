@@ -28,7 +28,8 @@ extension Explanation {
         case .kind, .form, .receipt, .decoding: texts += namingKind
         default: break
         }
-        if verification.verdict == .untrustedChain, ![.rootPurpose, .storeKey].contains(step.check) {
+        let isOfKeys = step.check == .rootPurpose || step.check == .storeKey
+        if verification.verdict == .untrustedChain, !isOfKeys {
             texts.append(pinning)
         }
         if misses(step.check) {

@@ -11,8 +11,8 @@ extension EvidenceForm {
             return transactionReceipt("text with an equals sign after its first name")
         }
         let members = TopMembers(text)
-        return evidence(members, text) ?? purchase(text) ?? wrapped(members, text) ?? decoded(members)
-            ?? otherStore(members) ?? otherBody(members) ?? json(members, text)
+        return evidence(members, text) ?? purchase(text) ?? wrapped(members, text)
+            ?? decoded(members) ?? otherStore(members) ?? otherBody(members) ?? json(members, text)
     }
 
     private static func json(_ members: TopMembers, _ text: FormText) -> EvidenceForm {

@@ -47,7 +47,8 @@ public struct PurchaseKey: Sendable, Equatable {
     var name: String { String(fingerprint.prefix(8)) }
 
     private static func der(_ text: [UInt8]) throws(PurchaseKeyError) -> [UInt8] {
-        if text.first == Tag.sequence.rawValue, text.count > 1, text[1] >= 0x80 { return text }
+        // The base64 of a SEQUENCE begins with another character.
+        if text.first == Tag.sequence.rawValue { return text }
         guard !text.isEmpty else { throw .notAKey("it is empty") }
         let lines = text.split { $0 == 0x0A || $0 == 0x0D }.filter {
             !$0.starts(with: "-----".utf8)

@@ -137,8 +137,8 @@ extension EvidenceClaims {
         }
         if let expected = expectations.transactionId {
             log?.begin(.transaction, found: quoted(transactionId), expected: quoted(expected))
-            guard [transactionId, purchaseToken].contains(where: { $0?.equalsByBytes(expected) == true })
-            else {
+            let names = [transactionId, purchaseToken].compactMap(\.self)
+            guard names.contains(where: expected.equalsByBytes) else {
                 throw Refusal(.mismatch, "the transaction id is not the expected one")
             }
         }

@@ -22,6 +22,10 @@ struct AppSettings {
     var store: FetchSettings?
     /// Nil where signing is off.
     var keys: SigningSettings?
+    /// Accepted purchases of Google Play; by default none.
+    var google = PurchasePolicy()
+    /// Accepted purchases of Huawei AppGallery; by default none.
+    var huawei = PurchasePolicy()
 
     /// The entry of a server without configuration.
     static func open(trust: TrustStore) -> AppSettings {
@@ -70,6 +74,8 @@ extension AppSettings {
                 "keys", "missing beside sign-api-keys",
                 "name the .p8 file of App Store Connect in a table below [app.keys]")
         }
+        google = PurchasePolicy(table.table("google"), keys: "licence-keys", folder: folder)
+        huawei = PurchasePolicy(table.table("huawei"), keys: "keys", folder: folder)
         checkIdentity(table)
         checkRoots(table, accepted)
         table.finish()

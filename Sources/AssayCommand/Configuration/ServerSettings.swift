@@ -169,10 +169,12 @@ extension AppSettings {
     fileprivate func entry(
         _ verifier: Verifier, _ limits: ServerLimits
     ) throws(Failure) -> AppEntry {
-        let policy = Policy(
+        var policy = Policy(
             bundleId: bundleId, appAppleId: appAppleId,
             environments: Set(environments ?? StoreEnvironment.known),
             allowsLegacyKey: allowsLegacyKey)
+        policy.google = google
+        policy.huawei = huawei
         return AppEntry(
             verifier: verifier, policy: policy,
             unnamedEnvironments: environments == nil ? [.production] : nil, secrets: secrets,

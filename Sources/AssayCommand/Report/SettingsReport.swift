@@ -50,6 +50,8 @@ extension ServerSettings {
             if !app.secrets.apiKeys.isEmpty {
                 add("api keys", "\(app.secrets.apiKeys.count), for /v1/purchase/verify")
             }
+            for (name, policy) in [("google", app.google), ("huawei", app.huawei)]
+            where !policy.keys.isEmpty { add(name, policy.summary) }
             if let store = app.store { add("store", store.summary) }
             if let keys = app.keys { add("keys", keys.summary) }
             if !app.secrets.fetchKeys.isEmpty {
@@ -106,6 +108,15 @@ extension TLSSettings {
         guard let authority = settings.clientAuthority else { return lines + ["any client"] }
         let names = settings.clientNames.sorted().joined(separator: ", ")
         return lines + ["clients of \(authority)" + (names.isEmpty ? "" : " named " + names)]
+    }
+}
+
+extension PurchasePolicy {
+    /// The beginnings of the keys' SHA-256 fingerprints, and the packages.
+    fileprivate var summary: String {
+        let names = keys.map { "\($0.fingerprint.prefix(8)) (RSA-\($0.bits))" }
+        let packages = packageNames.isEmpty ? "the bundle" : packageNames.joined(separator: ", ")
+        return "purchases of \(packages) by key \(names.joined(separator: ", "))"
     }
 }
 

@@ -61,6 +61,7 @@ extension Entitlements: WritableMessage, @unsafe ReadableMessage {
 
 extension EntitlementRefresh: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(4, store)
         output.set(3, reason)
         output.set(2, at)
         output.set(1, transactionId)
@@ -71,11 +72,13 @@ extension EntitlementRefresh: WritableMessage, @unsafe ReadableMessage {
             transactionId: try unsafe required(read(m.has_transaction_id, m.transaction_id)),
             at: try unsafe required(read(m.has_at, m.at)),
             reason: try unsafe required(read(m.has_reason, m.reason)))
+        store = try unsafe read(m.has_store, m.store) ?? store
     }
 }
 
 extension AppEntitlements: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(8, store)
         output.set(7, customers)
         output.setEach(6, consumables)
         output.setEach(5, nonRenewing)
@@ -95,6 +98,7 @@ extension AppEntitlements: WritableMessage, @unsafe ReadableMessage {
         nonRenewing = try unsafe models(m.non_renewing, count: m.n_non_renewing)
         consumables = try unsafe models(m.consumables, count: m.n_consumables)
         customers = try unsafe read(m.customers) ?? customers
+        store = try unsafe read(m.has_store, m.store) ?? store
     }
 }
 

@@ -1008,7 +1008,7 @@ struct  Assay__V1__Entitlements
   protobuf_c_boolean has_at;
   int64_t at;
   /*
-   * By environment, then bundle identifier.
+   * By environment, then bundle identifier, then store.
    */
   size_t n_apps;
   Assay__V1__AppEntitlements **apps;
@@ -1066,10 +1066,16 @@ struct  Assay__V1__EntitlementRefresh
    */
   protobuf_c_boolean has_reason;
   ProtobufCBinaryData reason;
+  /*
+   * The store to ask: APPLE, GOOGLE or HUAWEI. Other stores than Apple's are asked with the
+   * purchase token, which is the transaction_id here. Absent in old answers: APPLE.
+   */
+  protobuf_c_boolean has_store;
+  ProtobufCBinaryData store;
 };
 #define ASSAY__V1__ENTITLEMENT_REFRESH__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__entitlement_refresh__descriptor) \
-    , 0, {0,NULL}, 0, 0, 0, {0,NULL} }
+    , 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL} }
 
 
 /*
@@ -1084,7 +1090,7 @@ struct  Assay__V1__AppEntitlements
   protobuf_c_boolean has_environment;
   ProtobufCBinaryData environment;
   /*
-   * The app's bundle identifier.
+   * The app's bundle identifier; at other stores its package.
    */
   protobuf_c_boolean has_bundle_id;
   ProtobufCBinaryData bundle_id;
@@ -1112,10 +1118,15 @@ struct  Assay__V1__AppEntitlements
    * The customers that the evidence names.
    */
   Assay__V1__Customers *customers;
+  /*
+   * The store that signed the evidence: APPLE, GOOGLE or HUAWEI. Absent in old answers: APPLE.
+   */
+  protobuf_c_boolean has_store;
+  ProtobufCBinaryData store;
 };
 #define ASSAY__V1__APP_ENTITLEMENTS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__app_entitlements__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0,NULL, 0,NULL, 0,NULL, 0,NULL, NULL }
+    , 0, {0,NULL}, 0, {0,NULL}, 0,NULL, 0,NULL, 0,NULL, 0,NULL, NULL, 0, {0,NULL} }
 
 
 /*

@@ -498,7 +498,7 @@ export interface ResolvedItem {
 export interface Entitlements {
   /** The moment of the decision, in milliseconds since 1970. */
   at?: bigint
-  /** By environment, then bundle identifier. */
+  /** By environment, then bundle identifier, then store. */
   apps: AppEntitlements[]
   /** The newest date at which Apple signed any of the evidence, in milliseconds since 1970. */
   newestSignedDate?: bigint
@@ -527,13 +527,18 @@ export interface EntitlementRefresh {
    * charge again. Newer servers add more.
    */
   reason?: string
+  /**
+   * The store to ask: APPLE, GOOGLE or HUAWEI. Other stores than Apple's are asked with the
+   * purchase token, which is the transaction_id here. Absent in old answers: APPLE.
+   */
+  store?: string
 }
 
 /** What a customer owns in one app and environment. */
 export interface AppEntitlements {
   /** The environment of the evidence, in Apple's spelling. */
   environment?: string
-  /** The app's bundle identifier. */
+  /** The app's bundle identifier; at other stores its package. */
   bundleId?: string
   /** By group identifier. */
   subscriptionGroups: SubscriptionGroup[]
@@ -545,6 +550,8 @@ export interface AppEntitlements {
   consumables: ConsumablePurchase[]
   /** The customers that the evidence names. */
   customers?: Customers
+  /** The store that signed the evidence: APPLE, GOOGLE or HUAWEI. Absent in old answers: APPLE. */
+  store?: string
 }
 
 /** Subscriptions of one group. The group entitles if its deciding subscription does. */

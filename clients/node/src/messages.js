@@ -240,6 +240,7 @@ Object.assign(EntitlementRefresh, {
   1: ['transactionId', 'string'],
   2: ['at', 'int64'],
   3: ['reason', 'string'],
+  4: ['store', 'string'],
 })
 
 Object.assign(AppEntitlements, {
@@ -250,6 +251,7 @@ Object.assign(AppEntitlements, {
   5: ['nonRenewing', ProductEntitlement, true],
   6: ['consumables', ConsumablePurchase, true],
   7: ['customers', Customers],
+  8: ['store', 'string'],
 })
 
 Object.assign(SubscriptionGroup, {

@@ -571,7 +571,7 @@ class Entitlements(Message):
     at: Optional[int] = None
     """The moment of the decision, in milliseconds since 1970."""
     apps: List[AppEntitlements] = field(default_factory=list)
-    """By environment, then bundle identifier."""
+    """By environment, then bundle identifier, then store."""
     newest_signed_date: Optional[int] = None
     """The newest date at which Apple signed any of the evidence, in milliseconds since 1970."""
     is_stale: Optional[bool] = None
@@ -598,6 +598,9 @@ class EntitlementRefresh(Message):
     """PERIOD_ENDS: a period that should renew ends. STATUS_UNKNOWN: nothing says what happened
     after the end, or the transaction of the period in force is missing. BILLING_RETRY: Apple tries
     to charge again. Newer servers add more."""
+    store: Optional[str] = None
+    """The store to ask: APPLE, GOOGLE or HUAWEI. Other stores than Apple's are asked with the
+    purchase token, which is the transaction_id here. Absent in old answers: APPLE."""
 
 
 @dataclass
@@ -607,7 +610,7 @@ class AppEntitlements(Message):
     environment: Optional[str] = None
     """The environment of the evidence, in Apple's spelling."""
     bundle_id: Optional[str] = None
-    """The app's bundle identifier."""
+    """The app's bundle identifier; at other stores its package."""
     subscription_groups: List[SubscriptionGroup] = field(default_factory=list)
     """By group identifier."""
     non_consumables: List[ProductEntitlement] = field(default_factory=list)
@@ -618,6 +621,9 @@ class AppEntitlements(Message):
     """By transaction identifier. A consumable is never an entitlement."""
     customers: Optional[Customers] = None
     """The customers that the evidence names."""
+    store: Optional[str] = None
+    """The store that signed the evidence: APPLE, GOOGLE or HUAWEI. Absent in old answers: APPLE.
+    """
 
 
 @dataclass
@@ -1970,6 +1976,7 @@ EntitlementRefresh.FIELDS = {
     1: ("transaction_id", "string", False),
     2: ("at", "int64", False),
     3: ("reason", "string", False),
+    4: ("store", "string", False),
 }
 AppEntitlements.FIELDS = {
     1: ("environment", "string", False),
@@ -1979,6 +1986,7 @@ AppEntitlements.FIELDS = {
     5: ("non_renewing", ProductEntitlement, True),
     6: ("consumables", ConsumablePurchase, True),
     7: ("customers", Customers, False),
+    8: ("store", "string", False),
 }
 SubscriptionGroup.FIELDS = {
     1: ("subscription_group_identifier", "string", False),
