@@ -304,6 +304,18 @@ extension TrustStore {
         return Failure("\(file) can't be pinned: \(fault)")
     }
 
+    /// Returns this store with a root of HarmonyOS pinned.
+    func pinning(harmonyFile file: String) throws -> TrustStore {
+        let content = try Input.read(file)
+        do throws(TrustStoreError) {
+            return try pinningHarmony(content)
+        } catch .notACertificate(let reason) {
+            throw Self.notPinned(file, content, reason)
+        } catch {
+            throw Failure("\(file) can't be pinned: it is not a root that signs by RSA or ECDSA")
+        }
+    }
+
     /// Returns this store with the certificate of a file pinned.
     func pinning(file: String, development: Bool = false) throws -> TrustStore {
         let content = try Input.read(file)

@@ -126,7 +126,18 @@ struct Ledger {
             add(StorePurchase(purchase, item: item), of: .google, purchase.payload.packageName)
         case .huaweiPurchase(let purchase):
             add(StorePurchase(purchase, item: item), of: .huawei, purchase.payload.packageName)
-        case .realtimeRequest: break
+        case .harmonyPurchase(let purchase):
+            add(
+                StorePurchase(purchase, item: item), of: .harmony,
+                purchase.payload.applicationId ?? purchase.payload.packageName)
+        case .harmonySubscription(let subscription):
+            guard let purchase = StorePurchase(subscription, item: item) else { return }
+            let payload = subscription.payload
+            add(
+                purchase, of: .harmony,
+                payload.applicationId ?? payload.lastPurchaseOrder?.applicationId
+                    ?? payload.packageName)
+        case .realtimeRequest, .harmonyNotification: break
         }
     }
 

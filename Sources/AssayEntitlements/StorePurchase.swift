@@ -8,10 +8,14 @@ struct StorePurchase {
         /// Bought once. Google does not say whether it is consumed.
         case product
         case consumable
+        /// Its end comes from the policy.
+        case nonRenewing
     }
 
     let item: Int
     let environment: StoreEnvironment
+    /// The group that the store names.
+    private(set) var group: String?
     let kind: Kind
     let token: String
     let productIds: [String]
@@ -75,6 +79,56 @@ struct StorePurchase {
             payload.autoRenewing == false ? 1 : 0,
         ]
         json = purchase.json
+    }
+
+    init(_ purchase: VerifiedPayload<HarmonyPurchase>, item: Int) {
+        self.init(purchase.payload, json: purchase.json, item: item)
+    }
+
+    /// - Parameter signed: when Huawei signed it, also as part of a subscription's state.
+    private init(
+        _ payload: HarmonyPurchase, signed: Timestamp? = nil, end: Timestamp? = nil,
+        willRenew: Bool? = nil, subscription: String? = nil, json: [UInt8], item: Int
+    ) {
+        self.item = item
+        environment = payload.storeEnvironment
+        kind =
+            switch payload.productType {
+            case 0: .consumable
+            case 2: .subscription
+            case 3: .nonRenewing
+            default: .product
+            }
+        token = payload.purchaseOrderId ?? payload.purchaseToken ?? ""
+        productIds = payload.productId.map { [$0] } ?? []
+        state = payload.state
+        purchaseTime = payload.purchaseTime
+        quantity = Int64(payload.quantity ?? 1)
+        account = nil
+        self.end = end
+        isRevoked = payload.revocationTime != nil
+        self.willRenew = willRenew
+        self.subscription = subscription ?? payload.purchaseToken ?? token
+        // Huawei dates its statements. One of a subscription's state knows more than its order.
+        rank = [
+            (signed ?? payload.signedTime)?.milliseconds ?? .min, Self.rank(payload.state),
+            end == nil ? 0 : 1,
+        ]
+        self.json = json
+    }
+
+    /// Nil without an order: the state names no product then.
+    init?(_ evidence: VerifiedPayload<HarmonySubscription>, item: Int) {
+        let payload = evidence.payload
+        guard var order = payload.lastPurchaseOrder else { return nil }
+        order.environment = payload.environment ?? order.environment
+        order.productType = order.productType ?? 2
+        self.init(
+            order, signed: payload.signedTime ?? order.signedTime, end: payload.expiresTime,
+            willRenew: payload.autoRenewStatusCode.map { $0 == 1 },
+            subscription: payload.purchaseToken ?? payload.subscriptionId, json: evidence.json,
+            item: item)
+        group = payload.subGroupId
     }
 
     /// A state follows those before it: pending, purchased, then what takes away.

@@ -24,6 +24,7 @@ struct StoreRules {
         var answer = AppEntitlements(
             environment: key.environment, bundleId: key.bundleId, store: key.store)
         answer.nonConsumables = products()
+        answer.nonRenewing = nonRenewing()
         answer.consumables = consumables()
         answer.subscriptionGroups = subscriptions()
         let accounts = Set(purchases.compactMap(\.account))
@@ -64,6 +65,31 @@ struct StoreRules {
         }
     }
 
+    /// One entry for each product, by its last purchase. Its end comes from the policy; without one
+    /// no end is known.
+    private mutating func nonRenewing() -> [ProductEntitlement] {
+        var latest: [String: StorePurchase] = [:]
+        for purchase in purchases where purchase.kind == .nonRenewing {
+            guard let product = purchase.productIds.first else { continue }
+            if let known = latest[product], known.isPaid, !purchase.isPaid { continue }
+            latest[product] = purchase
+        }
+        return latest.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map {
+            productId, purchase in
+            let duration = policy.durations[productId]
+            let end = duration.flatMap { purchase.purchaseTime?.advanced(by: $0) }
+            let entitles =
+                purchase.isPaid && !isOfAnother(purchase)
+                && (end.map { now < $0.milliseconds } ?? true)
+            if entitles, let end { changes.append(end.milliseconds) }
+            var product = ProductEntitlement(
+                productId: productId, isEntitled: entitles, entitledUntil: entitles ? end : nil,
+                transactionId: purchase.token, decidedBy: purchase.decidedBy)
+            product.purchaseDate = purchase.purchaseTime
+            return product
+        }
+    }
+
     /// Consumables that were paid. One that is pending must not be delivered, so it is not listed.
     private func consumables() -> [ConsumablePurchase] {
         purchases.filter { $0.kind == .consumable && $0.isListed }.map { purchase in
@@ -82,7 +108,7 @@ struct StoreRules {
 
     // MARK: Subscriptions
 
-    /// Each subscription is a group of its own: no evidence names groups.
+    /// Each subscription is a group of its own. HarmonyOS names the group.
     private mutating func subscriptions() -> [SubscriptionGroup] {
         var latest: [String: StorePurchase] = [:]
         for purchase in purchases where purchase.kind == .subscription {
@@ -96,7 +122,9 @@ struct StoreRules {
         }
         return latest.sorted { $0.key < $1.key }.map { name, purchase in
             let subscription = subscription(name, purchase)
-            return SubscriptionGroup(deciding: subscription, subscriptions: [subscription])
+            return SubscriptionGroup(
+                subscriptionGroupIdentifier: purchase.group, deciding: subscription,
+                subscriptions: [subscription])
         }
     }
 

@@ -5,7 +5,7 @@ public import AssayModels
 /// subscription in production. Each `index` is a different purchase.
 public enum Samples {
     private static let day: Int64 = 86_400_000
-    private static let month: Int64 = 30 * day
+    static let month: Int64 = 30 * day
 
     /// Returns the payload of a signed transaction (JWSTransactionDecodedPayload).
     public static func transaction(
@@ -162,69 +162,6 @@ public enum Samples {
             }
         }
         return writer.text
-    }
-
-    // MARK: Other stores
-
-    /// Returns the text of a purchase that Google Play signs (INAPP_PURCHASE_DATA).
-    ///
-    /// - Parameter state: 0 purchased, 4 pending.
-    public static func googlePurchase(
-        index: Int, bundleId: String, productId: String, environment: StoreEnvironment,
-        signedDate: Timestamp, state: Int64 = 0
-    ) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { payload in
-            if environment == .production {
-                payload.member("orderId", "GPA.3300-0000-0000-" + String(index, width: 5))
-            }
-            payload.member("packageName", bundleId)
-            payload.member("productId", productId)
-            payload.member("purchaseTime", signedDate.milliseconds)
-            payload.member("purchaseState", state)
-            payload.member("purchaseToken", purchaseToken("AO-J1O", index))
-            payload.member("quantity", 1 as Int64)
-            payload.member("acknowledged", false)
-            payload.member("obfuscatedAccountId", uuid(1, index))
-        }
-        return writer.text
-    }
-
-    /// Returns the text of a purchase that Huawei AppGallery signs (InAppPurchaseData).
-    ///
-    /// - Parameter state: 0 purchased, 3 pending.
-    public static func huaweiPurchase(
-        index: Int, bundleId: String, productId: String, environment: StoreEnvironment,
-        signedDate: Timestamp, state: Int64 = 0
-    ) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { payload in
-            payload.member("autoRenewing", false)
-            payload.member("orderId", "20260101000000" + String(index, width: 8))
-            payload.member("packageName", bundleId)
-            payload.member("applicationId", 100_000_001 as Int64)
-            payload.member("kind", 0 as Int64)
-            payload.member("productId", productId)
-            payload.member("productName", "Sample")
-            payload.member("purchaseTime", signedDate.milliseconds)
-            payload.member("purchaseState", state)
-            payload.member("developerPayload", "")
-            payload.member("purchaseToken", purchaseToken("0000018a", index))
-            if environment == .sandbox { payload.member("purchaseType", 0 as Int64) }
-            payload.member("currency", "EUR")
-            payload.member("price", 99 as Int64)
-            payload.member("country", "DE")
-            payload.member("payOrderId", "sample" + String(index, width: 8))
-            payload.member("payType", "4")
-            payload.member("confirmed", 0 as Int64)
-            payload.member("accountFlag", 1 as Int64)
-        }
-        return writer.text
-    }
-
-    private static func purchaseToken(_ mark: String, _ index: Int) -> String {
-        "sample" + String(index, width: 10) + "." + mark
-            + (uuid(5, index) + uuid(6, index)).filter { $0 != "-" }
     }
 
     // MARK: Identifiers

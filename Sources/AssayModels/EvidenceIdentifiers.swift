@@ -29,6 +29,15 @@ public struct EvidenceIdentifiers: Equatable, Sendable {
             appAccountToken = purchase.payload.obfuscatedAccountId
         case .huaweiPurchase(let purchase):
             originalTransactionId = purchase.payload.purchaseToken
+        case .harmonyPurchase(let purchase):
+            originalTransactionId = purchase.payload.purchaseToken
+        case .harmonySubscription(let subscription):
+            originalTransactionId = subscription.payload.purchaseToken
+        case .harmonyNotification(let notification):
+            let payload = notification.payload
+            originalTransactionId = payload.purchaseToken
+            notificationType = payload.notificationType.map { NotificationTypeV2(rawValue: $0) }
+            subtype = payload.notificationSubtype.map { Subtype(rawValue: $0) }
         case .appReceipt, .serverAnswer, .realtimeRequest, .notificationV1, nil: break
         }
     }

@@ -22,6 +22,12 @@ public enum EvidenceKind: Int32, Sendable, CaseIterable {
     case googlePurchase = 10
     /// A purchase of Huawei AppGallery on Android (HMS): its JSON and the signature.
     case huaweiPurchase = 11
+    /// A purchase of Huawei's IAP Kit on HarmonyOS, as a JWS.
+    case harmonyPurchase = 12
+    /// The state of a subscription of Huawei's IAP Kit on HarmonyOS, as a JWS.
+    case harmonySubscription = 13
+    /// A notification of Huawei's IAP Kit for HarmonyOS, as a JWS or as its POST body.
+    case harmonyNotification = 14
 
     /// The command line's name for the kind, such as `renewal-info`.
     public var name: String {
@@ -37,6 +43,9 @@ public enum EvidenceKind: Int32, Sendable, CaseIterable {
         case .notificationV1: "notification-v1"
         case .googlePurchase: "google-purchase"
         case .huaweiPurchase: "huawei-purchase"
+        case .harmonyPurchase: "harmony-purchase"
+        case .harmonySubscription: "harmony-subscription"
+        case .harmonyNotification: "harmony-notification"
         }
     }
 

@@ -9,6 +9,8 @@ public struct EvidenceStore: RawRepresentable, Hashable, Sendable {
     public static let google = Self(rawValue: "GOOGLE")
     /// Huawei AppGallery on Android (HMS).
     public static let huawei = Self(rawValue: "HUAWEI")
+    /// Huawei AppGallery on HarmonyOS (IAP Kit).
+    public static let harmony = Self(rawValue: "HARMONY")
 }
 
 extension EvidenceKind {
@@ -17,6 +19,7 @@ extension EvidenceKind {
         switch self {
         case .googlePurchase: .google
         case .huaweiPurchase: .huawei
+        case .harmonyPurchase, .harmonySubscription, .harmonyNotification: .harmony
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
             .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
             .apple

@@ -163,4 +163,10 @@ public enum VerifiedEvidence: Equatable, Sendable {
     case googlePurchase(VerifiedPayload<GooglePurchase>)
     /// A purchase of Huawei AppGallery on Android.
     case huaweiPurchase(VerifiedPayload<HuaweiPurchase>)
+    /// A purchase of Huawei AppGallery on HarmonyOS.
+    case harmonyPurchase(VerifiedPayload<HarmonyPurchase>)
+    /// The state of a subscription of Huawei AppGallery on HarmonyOS.
+    case harmonySubscription(VerifiedPayload<HarmonySubscription>)
+    /// A notification of Huawei AppGallery for HarmonyOS.
+    case harmonyNotification(VerifiedPayload<HarmonyNotification>)
 }

@@ -34,6 +34,15 @@ struct StoreConfigurationTests {
             Self.game + "[app.google]\nlicence-keys = [\"x\"]\npackage-names = [\"\"]",
             "app[1].google.package-names[1]: empty", "package"
         ),
+        (Self.game + "[app.harmony]", "app[1].harmony.roots: missing", "Huawei CBG Root CA G2"),
+        (
+            Self.game + "[app.harmony]\nroots = [\"none.pem\"]",
+            "app[1].harmony.application-ids: missing", "any app"
+        ),
+        (
+            Self.game + "[app.harmony]\napplication-ids = [\"1\"]\nroots = [\"assay.toml\"]",
+            "app[1].harmony.roots[1]: ", "one certificate"
+        ),
         (
             Self.game + "[app.google]\nlicense-keys = []", "app[1].google.license-keys: unknown",
             "\"licence-keys\""

@@ -87,6 +87,53 @@ struct StorePurchaseCommandTests {
         #expect(remote.status == 2 && remote.error.contains("can't be used with --server"))
     }
 
+    @Test("evidence of HarmonyOS is minted, and verifies with --root and under a server's roots")
+    func harmony() throws {
+        try MintedAuthority.write(to: folder)
+        let root = folder("ca") + "/root.pem"
+        for kind in ["harmony-purchase", "harmony-subscription", "harmony-notification"] {
+            let options = kind == "harmony-notification" ? ["--post-body"] : []
+            let minted = try Tool.run(
+                ["mint", kind, "--ca", folder("ca"), "--bundle-id", "100"] + options)
+            #expect(minted.status == 0, "\(minted.error)")
+            for named in [kind, "auto"] {
+                let answer = try Tool.run(
+                    "verify", "--kind", named, "--bundle-id", "100", "--root", root, "-",
+                    input: minted.output)
+                #expect(answer.verdict == "VALID", "\(answer.output)")
+                #expect(try answer.json["kind"] as? String == kind)
+            }
+            let without = try Tool.run("verify", "--kind", kind, "-", input: minted.output)
+            #expect(without.verdict == "UNTRUSTED_CHAIN")
+        }
+        let file = folder.write(
+            "harmony.toml",
+            """
+            listen = ["unix:\(folder("sock"))"]
+            [[app]]
+            name = "game"
+            bundle-id = "com.example.ios"
+            app-apple-id = 42
+            [app.harmony]
+            roots = ["ca/root.pem"]
+            application-ids = ["100"]
+            """)
+        let server = try ServerProcess(["--config", file])
+        defer { _ = server.end() }
+        for (id, verdict) in [("100", "VALID"), ("101", "WRONG_BUNDLE")] {
+            let minted = try Tool.run(
+                "mint", "harmony-purchase", "--ca", folder("ca"), "--bundle-id", id)
+            let answer = try Tool.run(
+                "verify", "--kind", "harmony-purchase", "--server", "unix:\(folder("sock"))", "-",
+                input: minted.output)
+            #expect(answer.verdict == verdict, "\(answer.output)")
+        }
+        let apple = try Tool.run(
+            "verify", "--kind", "transaction", "--server", "unix:\(folder("sock"))", "-",
+            input: try Tool.run("mint", "transaction", "--ca", folder("ca")).output)
+        #expect(apple.verdict == "UNTRUSTED_CHAIN")
+    }
+
     @Test("entitlements of Apple and Google in one answer")
     func entitlements() throws {
         try MintedAuthority.write(to: folder)

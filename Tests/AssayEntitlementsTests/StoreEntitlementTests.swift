@@ -38,6 +38,87 @@ import Testing
             .huaweiPurchase(VerifiedPayload(purchase, json: Array("\(purchase)".utf8))))
     }
 
+    static func harmony(
+        _ order: String, type: Int32, signed: Int64 = 1, token: String = "t",
+        _ change: (inout HarmonyPurchase) -> Void = { _ in }
+    ) -> EvidenceItem {
+        var purchase = HarmonyPurchase()
+        purchase.environment = "NORMAL"
+        purchase.applicationId = "100"
+        purchase.purchaseOrderId = order
+        purchase.purchaseToken = token
+        purchase.productId = "pass"
+        purchase.productType = type
+        purchase.purchaseTime = Timestamp(day: 1)
+        purchase.signedTime = Timestamp(day: signed)
+        change(&purchase)
+        return Evidence.item(
+            .harmonyPurchase(VerifiedPayload(purchase, json: Array("\(purchase)".utf8))))
+    }
+
+    @Test("each type of product of HarmonyOS, bought and refunded by a later statement")
+    func harmonyTypes() throws {
+        var policy = EntitlementPolicy()
+        policy.durations["pass"] = 30 * Evidence.day
+        for type: Int32 in 0...3 {
+            let bought = Self.harmony("o", type: type)
+            let refunded = Self.harmony("o", type: type, signed: 2) {
+                $0.revocationTime = Timestamp(day: 2)
+            }
+            for items in [[bought], [bought, refunded], [refunded, bought]] {
+                let isRefunded = items.count > 1
+                let answer = Entitlements(of: items, at: Self.now, policy: policy)
+                let app = try #require(answer.apps.first)
+                #expect(app.store == .harmony && app.bundleId == "100")
+                #expect(
+                    app.consumables.map(\.revokedPercentage)
+                        == (type == 0 ? [isRefunded ? 100_000 : 0] : []))
+                #expect(app.nonConsumables.map(\.isEntitled) == (type == 1 ? [!isRefunded] : []))
+                #expect(app.nonRenewing.map(\.isEntitled) == (type == 3 ? [!isRefunded] : []))
+                #expect(
+                    app.subscriptionGroups.map(\.deciding.status)
+                        == (type == 2 ? [isRefunded ? .revoked : .unknown] : []))
+                let ends = type == 3 && !isRefunded
+                #expect(answer.nextChange == (ends ? Timestamp(day: 31) : nil))
+            }
+        }
+        let over = Entitlements(
+            of: [Self.harmony("o", type: 3)], at: Timestamp(day: 31), policy: policy)
+        #expect(over.apps[0].nonRenewing.map(\.isEntitled) == [false])
+    }
+
+    @Test("the state of a subscription of HarmonyOS has its end, its group and its order")
+    func harmonySubscription() throws {
+        var state = HarmonySubscription()
+        state.environment = "NORMAL"
+        state.applicationId = "100"
+        state.subGroupId = "group"
+        state.purchaseToken = "t"
+        state.expiresTime = Timestamp(day: 31)
+        state.autoRenewStatusCode = 1
+        state.signedTime = Timestamp(day: 2)
+        var order = HarmonyPurchase()
+        order.purchaseOrderId = "o"
+        order.purchaseToken = "t"
+        order.productId = "pass"
+        order.productType = 2
+        order.purchaseTime = Timestamp(day: 1)
+        state.lastPurchaseOrder = order
+        let item = Evidence.item(.harmonySubscription(VerifiedPayload(state, json: [1])))
+        let alone = Self.harmony("o", type: 2)
+        for items in [[item], [alone, item], [item, alone]] {
+            let answer = Entitlements(of: items, at: Self.now)
+            let group = try #require(answer.apps[0].subscriptionGroups.first)
+            #expect(group.subscriptionGroupIdentifier == "group" && group.isEntitled)
+            #expect(group.deciding.entitledUntil == Timestamp(day: 31))
+            #expect(group.deciding.willRenew == true)
+            #expect(answer.refresh.map(\.store) == [.harmony])
+        }
+        state.lastPurchaseOrder = nil
+        let nameless = Evidence.item(.harmonySubscription(VerifiedPayload(state, json: [2])))
+        #expect(Entitlements(of: [nameless], at: Self.now).apps.isEmpty)
+    }
+
     @Test("a customer of three stores has an entry for each, whatever the order")
     func threeStores() throws {
         let items = [

@@ -54,7 +54,8 @@ enum Fixture {
                         signedTransactionInfo: nil, signedRenewalInfo: nil)
                 }
             case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1,
-                .googlePurchase, .huaweiPurchase:
+                .googlePurchase, .huaweiPurchase, .harmonyPurchase, .harmonySubscription,
+                .harmonyNotification:
                 fatalError("no JWS")
             }
         return change(make(index, bundle, app, environment, signed), changes)

@@ -201,6 +201,8 @@ struct MessageTests {
                     dedupKey: "n")),
             .serverAnswer(.sample(style)), .notificationV1(.sample(style)),
             .googlePurchase(bare(.sample(style))), .huaweiPurchase(bare(.sample(style))),
+            .harmonyPurchase(bare(.sample(style))), .harmonySubscription(bare(.sample(style))),
+            .harmonyNotification(bare(.sample(style))),
         ]
     }
 

@@ -39,3 +39,56 @@ extension HuaweiPurchase: Sampled {
         developerPayload = sample.text()
     }
 }
+
+extension HarmonyPurchase: Sampled {
+    init(_ sample: inout Sample) {
+        self.init()
+        environment = sample.text()
+        applicationId = sample.text()
+        packageName = sample.text()
+        purchaseOrderId = sample.text()
+        purchaseToken = sample.text()
+        productId = sample.text()
+        productType = sample.number()
+        purchaseTime = sample.time()
+        quantity = sample.number()
+        finishStatus = sample.number()
+        revocationTime = sample.time()
+        revocationReasonCode = sample.number()
+        developerPayload = sample.text()
+        signedTime = sample.time()
+    }
+}
+
+extension HarmonySubscription: Sampled {
+    init(_ sample: inout Sample) {
+        self.init()
+        environment = sample.text()
+        applicationId = sample.text()
+        packageName = sample.text()
+        subGroupId = sample.text()
+        subscriptionId = sample.text()
+        purchaseToken = sample.text()
+        status = sample.number()
+        expiresTime = sample.time()
+        lastPurchaseOrder = sample.object()
+        autoRenewStatusCode = sample.number()
+        signedTime = sample.time()
+    }
+}
+
+extension HarmonyNotification: Sampled {
+    init(_ sample: inout Sample) {
+        self.init()
+        notificationType = sample.text()
+        notificationSubtype = sample.text()
+        notificationRequestId = sample.text()
+        environment = sample.text()
+        applicationId = sample.text()
+        packageName = sample.text()
+        productId = sample.text()
+        purchaseToken = sample.text()
+        purchaseOrderId = sample.text()
+        signedTime = sample.time()
+    }
+}

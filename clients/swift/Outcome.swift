@@ -80,6 +80,9 @@ struct Outcome: @unchecked Sendable {
         case .notificationV1: "notificationV1"
         case .googlePurchase: "googlePurchase"
         case .huaweiPurchase: "huaweiPurchase"
+        case .harmonyPurchase: "harmonyPurchase"
+        case .harmonySubscription: "harmonySubscription"
+        case .harmonyNotification: "harmonyNotification"
         }
     }
 

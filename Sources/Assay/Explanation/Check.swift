@@ -92,8 +92,8 @@ package enum Check: String, CaseIterable, Sendable {
         case .rootName: "a pinned root has the name of the intermediate's issuer"
         case .rootUsage: "the root is an authority"
         case .chainAlgorithms: "keys and signatures of the chain are of supported types"
-        case .leafMarker: "the leaf has Apple's marker for its purpose"
-        case .intermediateMarker: "the intermediate has Apple's marker for its purpose"
+        case .leafMarker: "the leaf has the store's marker for its purpose"
+        case .intermediateMarker: "the intermediate has the store's marker for its purpose"
         case .denyList: "no certificate of the chain is denied"
         case .signingDate: "the signing date is possible"
         case .validity: "the certificates were valid at the signing date"
@@ -107,7 +107,7 @@ package enum Check: String, CaseIterable, Sendable {
         case .signature: "the leaf's key signed the evidence"
         case .revocation: "no certificate of the chain was revoked when it signed"
         case .kind: "the payload is of the expected kind"
-        case .decoding: "every member has Apple's type"
+        case .decoding: "every member has its type"
         case .bundle: "the bundle is the expected one"
         case .app: "the app id is the expected one"
         case .environment: "the environment is accepted"
@@ -186,7 +186,8 @@ package enum Check: String, CaseIterable, Sendable {
     /// - Parameter isNested: whether it is a member of a notification.
     package static func all(of kind: EvidenceKind, isNested: Bool) -> [Check] {
         switch kind {
-        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
+        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
+            .harmonyPurchase, .harmonySubscription, .harmonyNotification:
             jws + (isNested ? [.agreement] : policy + expectations)
         case .appReceipt:
             [.form, .receipt, .signerInfo, .signerAlgorithm, .signerCertificate] + receiptChain

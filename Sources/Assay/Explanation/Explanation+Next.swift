@@ -56,7 +56,7 @@ extension Explanation {
         case .renewalInfo, .realtimeRequest:
             return "Use the payload. It is about no single purchase: there is nothing to grant."
         case .transaction, .appTransaction, .notification, .transactionReceipt, .googlePurchase,
-            .huaweiPurchase, nil:
+            .huaweiPurchase, .harmonyPurchase, .harmonySubscription, .harmonyNotification, nil:
             return "Use the payload. It names no purchase: there is nothing to grant."
         }
     }

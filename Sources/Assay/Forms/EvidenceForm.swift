@@ -72,7 +72,9 @@ package struct EvidenceForm: Equatable, Sendable {
     /// Whether evidence of this kind has this form.
     package func fits(_ kind: EvidenceKind) -> Bool {
         switch kind {
-        case .transaction, .renewalInfo, .appTransaction: name == .jws
+        case .transaction, .renewalInfo, .appTransaction, .harmonyPurchase, .harmonySubscription,
+            .harmonyNotification:
+            name == .jws
         case .notification, .realtimeRequest: name == .jws || name == .postBody
         case .appReceipt: name == .appReceipt
         case .transactionReceipt: name == .transactionReceipt

@@ -116,7 +116,8 @@ extension Verifier {
     ) -> EvidenceWrapper.Opened? {
         guard evidence.count > 0, evidence[0] == UInt8(ascii: "{") else { return nil }
         switch kind {
-        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
+        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
+            .harmonyPurchase, .harmonySubscription, .harmonyNotification:
             return EvidenceWrapper.open(evidence)
         case .transactionReceipt:
             guard EvidenceShape.detect(evidence) == .json else { return nil }

@@ -22,6 +22,9 @@ extension VerifiedEvidence {
         case .notificationV1(let notification): notification.membersJSON
         case .googlePurchase(let payload): [("payload", payload.json)]
         case .huaweiPurchase(let payload): [("payload", payload.json)]
+        case .harmonyPurchase(let payload): [("payload", payload.json)]
+        case .harmonySubscription(let payload): [("payload", payload.json)]
+        case .harmonyNotification(let payload): [("payload", payload.json)]
         }
     }
 }

@@ -35,7 +35,8 @@ struct AnswerMembers {
             case .appTransaction(let payload): appTransaction = payload
             case .notification(let notification): notifications.append(notification)
             case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer,
-                .notificationV1, .googlePurchase, .huaweiPurchase, nil:
+                .notificationV1, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
+                .harmonySubscription, .harmonyNotification, nil:
                 preconditionFailure("a kind that answers do not carry")
             }
         }
@@ -166,7 +167,8 @@ extension VerifiedEvidence {
         case .notification(let verified):
             verified.notification.withPayload { EvidenceClaims($0) }
         case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1,
-            .googlePurchase, .huaweiPurchase:
+            .googlePurchase, .huaweiPurchase, .harmonyPurchase, .harmonySubscription,
+            .harmonyNotification:
             preconditionFailure("a kind that answers do not carry")
         }
     }
@@ -191,7 +193,8 @@ extension VerifiedEvidence {
         case .appTransaction(let payload): payload.withPayload { $0.receiptCreationDate }
         case .notification(let verified): verified.notification.withPayload { $0.signedDate }
         case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1,
-            .googlePurchase, .huaweiPurchase:
+            .googlePurchase, .huaweiPurchase, .harmonyPurchase, .harmonySubscription,
+            .harmonyNotification:
             nil
         }
     }

@@ -36,14 +36,19 @@ extension VerificationRequest {
             let date = try claims.effectiveDate(now).timestamp()
             try claims.check(expectations, effectiveDate: date, log: log)
             answer.evidence = evidence
-            if state != .purchased {
-                answer.detail += "; the purchase is not paid (\(state.rawValue)): grant nothing"
-            }
+            answer.detail += state.remark
         } catch {
             log?.didRefuse()
             (answer.verdict, answer.detail) = (error.verdict, error.detail)
         }
         return answer
+    }
+}
+
+extension PurchaseState {
+    /// The end of the detail of a VALID purchase; empty if it is paid.
+    var remark: String {
+        self == .purchased ? "" : "; the purchase is not paid (\(rawValue)): grant nothing"
     }
 }
 

@@ -8,6 +8,8 @@ struct EvidenceClaims: Equatable, Sendable {
     /// False for renewal info and realtime requests, which have no bundle id.
     var carriesBundleId = false
     var bundleId: String?
+    /// Another name of the app, of which one is enough.
+    var otherBundleId: String?
     /// True for kinds with a member for the App Store id: notifications, app transactions,
     /// realtime requests, app receipts, and transaction receipts that have an id.
     var carriesAppAppleId = false

@@ -62,7 +62,7 @@ enum PayloadKind {
             guard payload.has("requestIdentifier") else { return false }
             return payload.has("userLocale")
         case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1, .googlePurchase,
-            .huaweiPurchase:
+            .huaweiPurchase, .harmonyPurchase, .harmonySubscription, .harmonyNotification:
             return false
         }
     }

@@ -17,6 +17,9 @@ public struct Policy: Sendable, Equatable {
     public var google = PurchasePolicy()
     /// The purchases of Huawei AppGallery on Android that are accepted.
     public var huawei = PurchasePolicy()
+    /// The accepted apps of HarmonyOS, by application id or bundle name, compared byte for byte.
+    /// Empty: the bundle id. The trust store has the roots.
+    public var harmonyApplicationIds: [String] = []
 
     /// Creates a policy. By default it accepts only Production, and statuses decide nothing.
     public init(

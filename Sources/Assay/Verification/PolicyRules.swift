@@ -40,10 +40,13 @@ extension EvidenceClaims {
     }
 
     private func checkPackage(_ accepted: [String]) throws(Refusal) {
-        guard let bundleId, accepted.contains(where: bundleId.equalsByBytes) else {
+        let names = [bundleId, otherBundleId].compactMap(\.self)
+        guard names.contains(where: { accepted.contains(where: $0.equalsByBytes) }) else {
             throw Refusal(
                 .wrongBundle,
-                "the package is \(quoted(bundleId)), which package-names does not name")
+                "the \(kind.store == .harmony ? "application" : "package") is \(quoted(bundleId)), "
+                    + "which \(kind.store == .harmony ? "application-ids" : "package-names") does "
+                    + "not name")
         }
     }
 
@@ -52,7 +55,8 @@ extension EvidenceClaims {
         guard let bundleId else {
             throw Refusal(.wrongBundle, "the \(kind.name) names no bundle, not \(quoted(expected))")
         }
-        guard bundleId.equalsByBytes(expected) else {
+        guard bundleId.equalsByBytes(expected) || otherBundleId?.equalsByBytes(expected) == true
+        else {
             throw Refusal(
                 .wrongBundle, "the bundle is \(quoted(bundleId)), not \(quoted(expected))")
         }
@@ -212,7 +216,8 @@ extension EvidenceKind {
         switch self {
         case .appReceipt, .transactionReceipt, .notificationV1: true
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
-            .serverAnswer, .googlePurchase, .huaweiPurchase:
+            .serverAnswer, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
+            .harmonySubscription, .harmonyNotification:
             false
         }
     }
@@ -224,6 +229,7 @@ extension Policy {
         switch kind.store {
         case .google: google.packageNames
         case .huawei: huawei.packageNames
+        case .harmony: harmonyApplicationIds
         default: []
         }
     }

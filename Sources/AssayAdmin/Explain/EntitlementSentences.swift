@@ -23,7 +23,7 @@ extension EvidenceStore {
         switch self {
         case .apple: "the App Store"
         case .google: "Google Play"
-        case .huawei: "Huawei AppGallery"
+        case .huawei, .harmony: "Huawei AppGallery"
         default: rawValue
         }
     }

@@ -38,6 +38,9 @@ enum KindChoice: String, Choice {
     case notificationV1 = "notification-v1"
     case googlePurchase = "google-purchase"
     case huaweiPurchase = "huawei-purchase"
+    case harmonyPurchase = "harmony-purchase"
+    case harmonySubscription = "harmony-subscription"
+    case harmonyNotification = "harmony-notification"
     case auto
 
     /// The kind; nil for `auto`.

@@ -175,6 +175,7 @@ extension AppSettings {
             allowsLegacyKey: allowsLegacyKey)
         policy.google = google
         policy.huawei = huawei
+        policy.harmonyApplicationIds = harmonyApplicationIds
         return AppEntry(
             verifier: verifier, policy: policy,
             unnamedEnvironments: environments == nil ? [.production] : nil, secrets: secrets,

@@ -31,6 +31,7 @@ struct MintCommand: ParsableCommand {
             MintCACommand.self, MintTransaction.self, MintRenewalInfo.self,
             MintAppTransaction.self, MintNotification.self, MintRealtimeRequest.self,
             MintReceiptCommand.self, MintScenarioCommand.self, MintGooglePurchase.self,
-            MintHuaweiPurchase.self,
+            MintHuaweiPurchase.self, MintHarmonyPurchase.self, MintHarmonySubscription.self,
+            MintHarmonyNotification.self,
         ])
 }

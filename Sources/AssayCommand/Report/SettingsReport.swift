@@ -52,6 +52,12 @@ extension ServerSettings {
             }
             for (name, policy) in [("google", app.google), ("huawei", app.huawei)]
             where !policy.keys.isEmpty { add(name, policy.summary) }
+            for anchor in app.trust.harmonyAnchors {
+                add(
+                    "harmony",
+                    "\(anchor.name), \(anchor.fingerprint), for "
+                        + app.harmonyApplicationIds.joined(separator: ", "))
+            }
             if let store = app.store { add("store", store.summary) }
             if let keys = app.keys { add("keys", keys.summary) }
             if !app.secrets.fetchKeys.isEmpty {

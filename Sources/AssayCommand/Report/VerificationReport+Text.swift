@@ -90,14 +90,17 @@ extension EvidenceKind {
         switch self {
         case .renewalInfo, .realtimeRequest: false
         case .transaction, .appTransaction, .notification, .appReceipt, .transactionReceipt,
-            .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase:
+            .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
+            .harmonySubscription, .harmonyNotification:
             true
         }
     }
 
     fileprivate var canCarryAppAppleId: Bool {
         switch self {
-        case .transaction, .renewalInfo, .googlePurchase, .huaweiPurchase: false
+        case .transaction, .renewalInfo, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
+            .harmonySubscription, .harmonyNotification:
+            false
         case .appTransaction, .notification, .realtimeRequest, .appReceipt, .transactionReceipt,
             .serverAnswer, .notificationV1:
             true

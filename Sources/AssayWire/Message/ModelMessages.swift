@@ -1289,3 +1289,101 @@ extension HuaweiPurchase: WritableMessage, @unsafe ReadableMessage {
         developerPayload = try unsafe read(m.has_developer_payload, m.developer_payload)
     }
 }
+
+extension HarmonyPurchase: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(14, signedTime)
+        output.set(13, developerPayload)
+        output.set(12, revocationReasonCode)
+        output.set(11, revocationTime)
+        output.set(10, finishStatus)
+        output.set(9, quantity)
+        output.set(8, purchaseTime)
+        output.set(7, productType)
+        output.set(6, productId)
+        output.set(5, purchaseToken)
+        output.set(4, purchaseOrderId)
+        output.set(3, packageName)
+        output.set(2, applicationId)
+        output.set(1, environment)
+    }
+
+    init(_ m: Assay__V1__HarmonyPurchase) throws(MessageError) {
+        self.init()
+        environment = try unsafe read(m.has_environment, m.environment)
+        applicationId = try unsafe read(m.has_application_id, m.application_id)
+        packageName = try unsafe read(m.has_package_name, m.package_name)
+        purchaseOrderId = try unsafe read(m.has_purchase_order_id, m.purchase_order_id)
+        purchaseToken = try unsafe read(m.has_purchase_token, m.purchase_token)
+        productId = try unsafe read(m.has_product_id, m.product_id)
+        productType = unsafe read(m.has_product_type, m.product_type)
+        purchaseTime = unsafe read(m.has_purchase_time, m.purchase_time)
+        quantity = unsafe read(m.has_quantity, m.quantity)
+        finishStatus = unsafe read(m.has_finish_status, m.finish_status)
+        revocationTime = unsafe read(m.has_revocation_time, m.revocation_time)
+        revocationReasonCode = unsafe read(m.has_revocation_reason_code, m.revocation_reason_code)
+        developerPayload = try unsafe read(m.has_developer_payload, m.developer_payload)
+        signedTime = unsafe read(m.has_signed_time, m.signed_time)
+    }
+}
+
+extension HarmonySubscription: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(11, signedTime)
+        output.set(10, autoRenewStatusCode)
+        output.set(9, lastPurchaseOrder)
+        output.set(8, expiresTime)
+        output.set(7, status)
+        output.set(6, purchaseToken)
+        output.set(5, subscriptionId)
+        output.set(4, subGroupId)
+        output.set(3, packageName)
+        output.set(2, applicationId)
+        output.set(1, environment)
+    }
+
+    init(_ m: Assay__V1__HarmonySubscription) throws(MessageError) {
+        self.init()
+        environment = try unsafe read(m.has_environment, m.environment)
+        applicationId = try unsafe read(m.has_application_id, m.application_id)
+        packageName = try unsafe read(m.has_package_name, m.package_name)
+        subGroupId = try unsafe read(m.has_sub_group_id, m.sub_group_id)
+        subscriptionId = try unsafe read(m.has_subscription_id, m.subscription_id)
+        purchaseToken = try unsafe read(m.has_purchase_token, m.purchase_token)
+        status = unsafe read(m.has_status, m.status)
+        expiresTime = unsafe read(m.has_expires_time, m.expires_time)
+        lastPurchaseOrder = try unsafe read(m.last_purchase_order)
+        autoRenewStatusCode = unsafe read(m.has_auto_renew_status_code, m.auto_renew_status_code)
+        signedTime = unsafe read(m.has_signed_time, m.signed_time)
+    }
+}
+
+extension HarmonyNotification: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(10, signedTime)
+        output.set(9, purchaseOrderId)
+        output.set(8, purchaseToken)
+        output.set(7, productId)
+        output.set(6, packageName)
+        output.set(5, applicationId)
+        output.set(4, environment)
+        output.set(3, notificationRequestId)
+        output.set(2, notificationSubtype)
+        output.set(1, notificationType)
+    }
+
+    init(_ m: Assay__V1__HarmonyNotification) throws(MessageError) {
+        self.init()
+        notificationType = try unsafe read(m.has_notification_type, m.notification_type)
+        notificationSubtype = try unsafe read(m.has_notification_subtype, m.notification_subtype)
+        notificationRequestId = try unsafe read(
+            m.has_notification_request_id, m.notification_request_id)
+        environment = try unsafe read(m.has_environment, m.environment)
+        applicationId = try unsafe read(m.has_application_id, m.application_id)
+        packageName = try unsafe read(m.has_package_name, m.package_name)
+        productId = try unsafe read(m.has_product_id, m.product_id)
+        purchaseToken = try unsafe read(m.has_purchase_token, m.purchase_token)
+        purchaseOrderId = try unsafe read(m.has_purchase_order_id, m.purchase_order_id)
+        signedTime = unsafe read(m.has_signed_time, m.signed_time)
+    }
+}

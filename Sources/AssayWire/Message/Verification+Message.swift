@@ -31,7 +31,9 @@ extension Verification: WritableMessage, @unsafe ReadableMessage {
         case .transactionReceipt(let receipt): output.nest(13, receipt)
         case .serverAnswer(let answer): output.nest(14, answer)
         case .notificationV1(let notification): output.nest(15, notification)
-        case .googlePurchase, .huaweiPurchase: break
+        case .googlePurchase, .huaweiPurchase, .harmonyPurchase, .harmonySubscription,
+            .harmonyNotification:
+            break
         }
     }
 
@@ -40,6 +42,9 @@ extension Verification: WritableMessage, @unsafe ReadableMessage {
         switch evidence {
         case .googlePurchase(let payload): output.set(19, payload)
         case .huaweiPurchase(let payload): output.set(20, payload)
+        case .harmonyPurchase(let payload): output.set(21, payload)
+        case .harmonySubscription(let payload): output.set(22, payload)
+        case .harmonyNotification(let payload): output.set(23, payload)
         default: break
         }
     }
@@ -86,6 +91,12 @@ extension Verification: WritableMessage, @unsafe ReadableMessage {
             .googlePurchase(try required(unsafe verified(m.google_purchase)))
         case ASSAY__V1__VERIFICATION__PAYLOAD_HUAWEI_PURCHASE:
             .huaweiPurchase(try required(unsafe verified(m.huawei_purchase)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_PURCHASE:
+            .harmonyPurchase(try required(unsafe verified(m.harmony_purchase)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_SUBSCRIPTION:
+            .harmonySubscription(try required(unsafe verified(m.harmony_subscription)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_NOTIFICATION:
+            .harmonyNotification(try required(unsafe verified(m.harmony_notification)))
         default: nil
         }
     }

@@ -90,6 +90,9 @@ typedef struct Assay__V1__TransactionReceipt Assay__V1__TransactionReceipt;
 typedef struct Assay__V1__PurchaseInfoMember Assay__V1__PurchaseInfoMember;
 typedef struct Assay__V1__GooglePurchase Assay__V1__GooglePurchase;
 typedef struct Assay__V1__HuaweiPurchase Assay__V1__HuaweiPurchase;
+typedef struct Assay__V1__HarmonyPurchase Assay__V1__HarmonyPurchase;
+typedef struct Assay__V1__HarmonySubscription Assay__V1__HarmonySubscription;
+typedef struct Assay__V1__HarmonyNotification Assay__V1__HarmonyNotification;
 
 
 /* --- enums --- */
@@ -210,7 +213,19 @@ typedef enum _Assay__V1__EvidenceKind {
   /*
    * A purchase of Huawei AppGallery on Android (HMS): JSON with its text and the signature.
    */
-  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HUAWEI_PURCHASE = 11
+  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HUAWEI_PURCHASE = 11,
+  /*
+   * A purchase of Huawei's IAP Kit on HarmonyOS, as a JWS.
+   */
+  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HARMONY_PURCHASE = 12,
+  /*
+   * The state of a subscription of Huawei's IAP Kit on HarmonyOS, as a JWS.
+   */
+  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HARMONY_SUBSCRIPTION = 13,
+  /*
+   * A notification of Huawei's IAP Kit for HarmonyOS, as a JWS or as its POST body.
+   */
+  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HARMONY_NOTIFICATION = 14
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__EVIDENCE_KIND)
 } Assay__V1__EvidenceKind;
 /*
@@ -1067,7 +1082,7 @@ struct  Assay__V1__EntitlementRefresh
   protobuf_c_boolean has_reason;
   ProtobufCBinaryData reason;
   /*
-   * The store to ask: APPLE, GOOGLE or HUAWEI. Other stores than Apple's are asked with the
+   * The store to ask: APPLE, GOOGLE, HUAWEI or HARMONY. Other stores than Apple's are asked with the
    * purchase token, which is the transaction_id here. Absent in old answers: APPLE.
    */
   protobuf_c_boolean has_store;
@@ -1119,7 +1134,8 @@ struct  Assay__V1__AppEntitlements
    */
   Assay__V1__Customers *customers;
   /*
-   * The store that signed the evidence: APPLE, GOOGLE or HUAWEI. Absent in old answers: APPLE.
+   * The store that signed the evidence: APPLE, GOOGLE, HUAWEI or HARMONY. Absent in old answers:
+   * APPLE.
    */
   protobuf_c_boolean has_store;
   ProtobufCBinaryData store;
@@ -1543,7 +1559,10 @@ typedef enum {
   ASSAY__V1__VERIFICATION__PAYLOAD_SERVER_ANSWER = 14,
   ASSAY__V1__VERIFICATION__PAYLOAD_NOTIFICATION_V1 = 15,
   ASSAY__V1__VERIFICATION__PAYLOAD_GOOGLE_PURCHASE = 19,
-  ASSAY__V1__VERIFICATION__PAYLOAD_HUAWEI_PURCHASE = 20
+  ASSAY__V1__VERIFICATION__PAYLOAD_HUAWEI_PURCHASE = 20,
+  ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_PURCHASE = 21,
+  ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_SUBSCRIPTION = 22,
+  ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_NOTIFICATION = 23
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__VERIFICATION__PAYLOAD__CASE)
 } Assay__V1__Verification__PayloadCase;
 
@@ -1652,6 +1671,18 @@ struct  Assay__V1__Verification
      * Payload of HUAWEI_PURCHASE.
      */
     Assay__V1__HuaweiPurchase *huawei_purchase;
+    /*
+     * Payload of HARMONY_PURCHASE.
+     */
+    Assay__V1__HarmonyPurchase *harmony_purchase;
+    /*
+     * Payload of HARMONY_SUBSCRIPTION.
+     */
+    Assay__V1__HarmonySubscription *harmony_subscription;
+    /*
+     * Payload of HARMONY_NOTIFICATION.
+     */
+    Assay__V1__HarmonyNotification *harmony_notification;
   };
 };
 #define ASSAY__V1__VERIFICATION__INIT \
@@ -3937,6 +3968,218 @@ struct  Assay__V1__HuaweiPurchase
     , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL} }
 
 
+/*
+ * A purchase that Huawei's IAP Kit signed on HarmonyOS (PurchaseOrderPayload).
+ */
+struct  Assay__V1__HarmonyPurchase
+{
+  ProtobufCMessage base;
+  /*
+   * NORMAL or SANDBOX, as Huawei writes it.
+   */
+  protobuf_c_boolean has_environment;
+  ProtobufCBinaryData environment;
+  /*
+   * Huawei's identifier of the app.
+   */
+  protobuf_c_boolean has_application_id;
+  ProtobufCBinaryData application_id;
+  /*
+   * The app's bundle name, in evidence that has one.
+   */
+  protobuf_c_boolean has_package_name;
+  ProtobufCBinaryData package_name;
+  /*
+   * Identifier of the order: a subscription has one for each period.
+   */
+  protobuf_c_boolean has_purchase_order_id;
+  ProtobufCBinaryData purchase_order_id;
+  /*
+   * Names the purchase for Huawei's API.
+   */
+  protobuf_c_boolean has_purchase_token;
+  ProtobufCBinaryData purchase_token;
+  /*
+   * The product.
+   */
+  protobuf_c_boolean has_product_id;
+  ProtobufCBinaryData product_id;
+  /*
+   * 0 consumable, 1 non-consumable, 2 auto-renewable subscription, 3 non-renewing subscription.
+   */
+  protobuf_c_boolean has_product_type;
+  int32_t product_type;
+  /*
+   * When it was bought, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_purchase_time;
+  int64_t purchase_time;
+  /*
+   * The number of items; absent for one.
+   */
+  protobuf_c_boolean has_quantity;
+  int32_t quantity;
+  /*
+   * 1: the app has confirmed the delivery; 2: it has not.
+   */
+  protobuf_c_boolean has_finish_status;
+  int32_t finish_status;
+  /*
+   * When it was refunded or revoked, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_revocation_time;
+  int64_t revocation_time;
+  /*
+   * Why it was refunded or revoked.
+   */
+  protobuf_c_boolean has_revocation_reason_code;
+  int32_t revocation_reason_code;
+  /*
+   * Text that the app added to the purchase.
+   */
+  protobuf_c_boolean has_developer_payload;
+  ProtobufCBinaryData developer_payload;
+  /*
+   * When Huawei signed this payload, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_signed_time;
+  int64_t signed_time;
+};
+#define ASSAY__V1__HARMONY_PURCHASE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__harmony_purchase__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0 }
+
+
+/*
+ * The state of a subscription that Huawei's IAP Kit signed on HarmonyOS (SubGroupStatusPayload),
+ * with the members of its lastSubscriptionStatus.
+ */
+struct  Assay__V1__HarmonySubscription
+{
+  ProtobufCMessage base;
+  /*
+   * NORMAL or SANDBOX, as Huawei writes it.
+   */
+  protobuf_c_boolean has_environment;
+  ProtobufCBinaryData environment;
+  /*
+   * Huawei's identifier of the app.
+   */
+  protobuf_c_boolean has_application_id;
+  ProtobufCBinaryData application_id;
+  /*
+   * The app's bundle name, in evidence that has one.
+   */
+  protobuf_c_boolean has_package_name;
+  ProtobufCBinaryData package_name;
+  /*
+   * Identifier of the group.
+   */
+  protobuf_c_boolean has_sub_group_id;
+  ProtobufCBinaryData sub_group_id;
+  /*
+   * Identifier of the subscription.
+   */
+  protobuf_c_boolean has_subscription_id;
+  ProtobufCBinaryData subscription_id;
+  /*
+   * Names the subscription for Huawei's API.
+   */
+  protobuf_c_boolean has_purchase_token;
+  ProtobufCBinaryData purchase_token;
+  /*
+   * The state by Huawei's number; 1 is active.
+   */
+  protobuf_c_boolean has_status;
+  int32_t status;
+  /*
+   * End of the period, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_expires_time;
+  int64_t expires_time;
+  /*
+   * The last order.
+   */
+  Assay__V1__HarmonyPurchase *last_purchase_order;
+  /*
+   * Whether it renews: 1 yes, 0 no.
+   */
+  protobuf_c_boolean has_auto_renew_status_code;
+  int32_t auto_renew_status_code;
+  /*
+   * When Huawei signed this payload, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_signed_time;
+  int64_t signed_time;
+};
+#define ASSAY__V1__HARMONY_SUBSCRIPTION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__harmony_subscription__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, NULL, 0, 0, 0, 0 }
+
+
+/*
+ * A notification of Huawei's IAP Kit for HarmonyOS. It says that something changed; ask Huawei's API
+ * what.
+ */
+struct  Assay__V1__HarmonyNotification
+{
+  ProtobufCMessage base;
+  /*
+   * The event.
+   */
+  protobuf_c_boolean has_notification_type;
+  ProtobufCBinaryData notification_type;
+  /*
+   * The detail of the event.
+   */
+  protobuf_c_boolean has_notification_subtype;
+  ProtobufCBinaryData notification_subtype;
+  /*
+   * Names the notification; retries have the same.
+   */
+  protobuf_c_boolean has_notification_request_id;
+  ProtobufCBinaryData notification_request_id;
+  /*
+   * NORMAL or SANDBOX, as Huawei writes it.
+   */
+  protobuf_c_boolean has_environment;
+  ProtobufCBinaryData environment;
+  /*
+   * Huawei's identifier of the app.
+   */
+  protobuf_c_boolean has_application_id;
+  ProtobufCBinaryData application_id;
+  /*
+   * The app's bundle name.
+   */
+  protobuf_c_boolean has_package_name;
+  ProtobufCBinaryData package_name;
+  /*
+   * The product.
+   */
+  protobuf_c_boolean has_product_id;
+  ProtobufCBinaryData product_id;
+  /*
+   * Names the purchase for Huawei's API.
+   */
+  protobuf_c_boolean has_purchase_token;
+  ProtobufCBinaryData purchase_token;
+  /*
+   * Identifier of the order.
+   */
+  protobuf_c_boolean has_purchase_order_id;
+  ProtobufCBinaryData purchase_order_id;
+  /*
+   * When Huawei signed this payload, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_signed_time;
+  int64_t signed_time;
+};
+#define ASSAY__V1__HARMONY_NOTIFICATION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__harmony_notification__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0 }
+
+
 /* Assay__V1__RequestHead methods */
 void   assay__v1__request_head__init
                      (Assay__V1__RequestHead         *message);
@@ -5362,6 +5605,63 @@ Assay__V1__HuaweiPurchase *
 void   assay__v1__huawei_purchase__free_unpacked
                      (Assay__V1__HuaweiPurchase *message,
                       ProtobufCAllocator *allocator);
+/* Assay__V1__HarmonyPurchase methods */
+void   assay__v1__harmony_purchase__init
+                     (Assay__V1__HarmonyPurchase         *message);
+size_t assay__v1__harmony_purchase__get_packed_size
+                     (const Assay__V1__HarmonyPurchase   *message);
+size_t assay__v1__harmony_purchase__pack
+                     (const Assay__V1__HarmonyPurchase   *message,
+                      uint8_t             *out);
+size_t assay__v1__harmony_purchase__pack_to_buffer
+                     (const Assay__V1__HarmonyPurchase   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__HarmonyPurchase *
+       assay__v1__harmony_purchase__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__harmony_purchase__free_unpacked
+                     (Assay__V1__HarmonyPurchase *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__HarmonySubscription methods */
+void   assay__v1__harmony_subscription__init
+                     (Assay__V1__HarmonySubscription         *message);
+size_t assay__v1__harmony_subscription__get_packed_size
+                     (const Assay__V1__HarmonySubscription   *message);
+size_t assay__v1__harmony_subscription__pack
+                     (const Assay__V1__HarmonySubscription   *message,
+                      uint8_t             *out);
+size_t assay__v1__harmony_subscription__pack_to_buffer
+                     (const Assay__V1__HarmonySubscription   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__HarmonySubscription *
+       assay__v1__harmony_subscription__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__harmony_subscription__free_unpacked
+                     (Assay__V1__HarmonySubscription *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__HarmonyNotification methods */
+void   assay__v1__harmony_notification__init
+                     (Assay__V1__HarmonyNotification         *message);
+size_t assay__v1__harmony_notification__get_packed_size
+                     (const Assay__V1__HarmonyNotification   *message);
+size_t assay__v1__harmony_notification__pack
+                     (const Assay__V1__HarmonyNotification   *message,
+                      uint8_t             *out);
+size_t assay__v1__harmony_notification__pack_to_buffer
+                     (const Assay__V1__HarmonyNotification   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__HarmonyNotification *
+       assay__v1__harmony_notification__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__harmony_notification__free_unpacked
+                     (Assay__V1__HarmonyNotification *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Assay__V1__RequestHead_Closure)
@@ -5589,6 +5889,15 @@ typedef void (*Assay__V1__GooglePurchase_Closure)
 typedef void (*Assay__V1__HuaweiPurchase_Closure)
                  (const Assay__V1__HuaweiPurchase *message,
                   void *closure_data);
+typedef void (*Assay__V1__HarmonyPurchase_Closure)
+                 (const Assay__V1__HarmonyPurchase *message,
+                  void *closure_data);
+typedef void (*Assay__V1__HarmonySubscription_Closure)
+                 (const Assay__V1__HarmonySubscription *message,
+                  void *closure_data);
+typedef void (*Assay__V1__HarmonyNotification_Closure)
+                 (const Assay__V1__HarmonyNotification *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -5676,6 +5985,9 @@ extern const ProtobufCMessageDescriptor assay__v1__transaction_receipt__descript
 extern const ProtobufCMessageDescriptor assay__v1__purchase_info_member__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__google_purchase__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__huawei_purchase__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__harmony_purchase__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__harmony_subscription__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__harmony_notification__descriptor;
 
 PROTOBUF_C__END_DECLS
 

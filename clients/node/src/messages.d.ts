@@ -81,6 +81,12 @@ export type EvidenceKind =
   | 'GOOGLE_PURCHASE'
   /** A purchase of Huawei AppGallery on Android (HMS): JSON with its text and the signature. */
   | 'HUAWEI_PURCHASE'
+  /** A purchase of Huawei's IAP Kit on HarmonyOS, as a JWS. */
+  | 'HARMONY_PURCHASE'
+  /** The state of a subscription of Huawei's IAP Kit on HarmonyOS, as a JWS. */
+  | 'HARMONY_SUBSCRIPTION'
+  /** A notification of Huawei's IAP Kit for HarmonyOS, as a JWS or as its POST body. */
+  | 'HARMONY_NOTIFICATION'
   | 'UNRECOGNIZED'
 
 /**
@@ -528,8 +534,8 @@ export interface EntitlementRefresh {
    */
   reason?: string
   /**
-   * The store to ask: APPLE, GOOGLE or HUAWEI. Other stores than Apple's are asked with the
-   * purchase token, which is the transaction_id here. Absent in old answers: APPLE.
+   * The store to ask: APPLE, GOOGLE, HUAWEI or HARMONY. Other stores than Apple's are asked with
+   * the purchase token, which is the transaction_id here. Absent in old answers: APPLE.
    */
   store?: string
 }
@@ -550,7 +556,10 @@ export interface AppEntitlements {
   consumables: ConsumablePurchase[]
   /** The customers that the evidence names. */
   customers?: Customers
-  /** The store that signed the evidence: APPLE, GOOGLE or HUAWEI. Absent in old answers: APPLE. */
+  /**
+   * The store that signed the evidence: APPLE, GOOGLE, HUAWEI or HARMONY. Absent in old answers:
+   * APPLE.
+   */
   store?: string
 }
 
@@ -767,6 +776,12 @@ export interface Verification {
   googlePurchase?: GooglePurchase
   /** Payload of HUAWEI_PURCHASE. */
   huaweiPurchase?: HuaweiPurchase
+  /** Payload of HARMONY_PURCHASE. */
+  harmonyPurchase?: HarmonyPurchase
+  /** Payload of HARMONY_SUBSCRIPTION. */
+  harmonySubscription?: HarmonySubscription
+  /** Payload of HARMONY_NOTIFICATION. */
+  harmonyNotification?: HarmonyNotification
   /**
    * Names this statement: its kind, what it is about, and when Apple signed it. Store evidence
    * under this key, so that a refund never loses to the purchase. Of a notification, its
@@ -1745,4 +1760,92 @@ export interface HuaweiPurchase {
   autoRenewing?: boolean
   /** Text that the app added to the purchase. */
   developerPayload?: string
+}
+
+/** A purchase that Huawei's IAP Kit signed on HarmonyOS (PurchaseOrderPayload). */
+export interface HarmonyPurchase {
+  /** NORMAL or SANDBOX, as Huawei writes it. */
+  environment?: string
+  /** Huawei's identifier of the app. */
+  applicationId?: string
+  /** The app's bundle name, in evidence that has one. */
+  packageName?: string
+  /** Identifier of the order: a subscription has one for each period. */
+  purchaseOrderId?: string
+  /** Names the purchase for Huawei's API. */
+  purchaseToken?: string
+  /** The product. */
+  productId?: string
+  /** 0 consumable, 1 non-consumable, 2 auto-renewable subscription, 3 non-renewing subscription. */
+  productType?: number
+  /** When it was bought, in milliseconds since 1970. */
+  purchaseTime?: bigint
+  /** The number of items; absent for one. */
+  quantity?: number
+  /** 1: the app has confirmed the delivery; 2: it has not. */
+  finishStatus?: number
+  /** When it was refunded or revoked, in milliseconds since 1970. */
+  revocationTime?: bigint
+  /** Why it was refunded or revoked. */
+  revocationReasonCode?: number
+  /** Text that the app added to the purchase. */
+  developerPayload?: string
+  /** When Huawei signed this payload, in milliseconds since 1970. */
+  signedTime?: bigint
+}
+
+/**
+ * The state of a subscription that Huawei's IAP Kit signed on HarmonyOS (SubGroupStatusPayload),
+ * with the members of its lastSubscriptionStatus.
+ */
+export interface HarmonySubscription {
+  /** NORMAL or SANDBOX, as Huawei writes it. */
+  environment?: string
+  /** Huawei's identifier of the app. */
+  applicationId?: string
+  /** The app's bundle name, in evidence that has one. */
+  packageName?: string
+  /** Identifier of the group. */
+  subGroupId?: string
+  /** Identifier of the subscription. */
+  subscriptionId?: string
+  /** Names the subscription for Huawei's API. */
+  purchaseToken?: string
+  /** The state by Huawei's number; 1 is active. */
+  status?: number
+  /** End of the period, in milliseconds since 1970. */
+  expiresTime?: bigint
+  /** The last order. */
+  lastPurchaseOrder?: HarmonyPurchase
+  /** Whether it renews: 1 yes, 0 no. */
+  autoRenewStatusCode?: number
+  /** When Huawei signed this payload, in milliseconds since 1970. */
+  signedTime?: bigint
+}
+
+/**
+ * A notification of Huawei's IAP Kit for HarmonyOS. It says that something changed; ask Huawei's
+ * API what.
+ */
+export interface HarmonyNotification {
+  /** The event. */
+  notificationType?: string
+  /** The detail of the event. */
+  notificationSubtype?: string
+  /** Names the notification; retries have the same. */
+  notificationRequestId?: string
+  /** NORMAL or SANDBOX, as Huawei writes it. */
+  environment?: string
+  /** Huawei's identifier of the app. */
+  applicationId?: string
+  /** The app's bundle name. */
+  packageName?: string
+  /** The product. */
+  productId?: string
+  /** Names the purchase for Huawei's API. */
+  purchaseToken?: string
+  /** Identifier of the order. */
+  purchaseOrderId?: string
+  /** When Huawei signed this payload, in milliseconds since 1970. */
+  signedTime?: bigint
 }

@@ -17,7 +17,8 @@ export const ServingStatus = [
 export const EvidenceKind = [
   'UNSPECIFIED', 'TRANSACTION', 'RENEWAL_INFO', 'APP_TRANSACTION', 'NOTIFICATION',
   'REALTIME_REQUEST', 'APP_RECEIPT', 'TRANSACTION_RECEIPT', 'SERVER_ANSWER', 'NOTIFICATION_V1',
-  'GOOGLE_PURCHASE', 'HUAWEI_PURCHASE',
+  'GOOGLE_PURCHASE', 'HUAWEI_PURCHASE', 'HARMONY_PURCHASE', 'HARMONY_SUBSCRIPTION',
+  'HARMONY_NOTIFICATION',
 ]
 
 export const Verdict = [
@@ -111,6 +112,9 @@ export const TransactionReceipt = {}
 export const PurchaseInfoMember = {}
 export const GooglePurchase = {}
 export const HuaweiPurchase = {}
+export const HarmonyPurchase = {}
+export const HarmonySubscription = {}
+export const HarmonyNotification = {}
 
 Object.assign(RequestHead, {
   1: ['id', 'uint64'],
@@ -346,17 +350,20 @@ Object.assign(Verification, {
   4: ['environment', 'string'],
   5: ['dedupKey', 'string'],
   6: ['certificate', SigningCertificate],
-  7: ['transaction', JWSTransactionDecodedPayload, false, [8, 9, 10, 11, 12, 13, 14, 15, 19, 20]],
-  8: ['renewalInfo', JWSRenewalInfoDecodedPayload, false, [7, 9, 10, 11, 12, 13, 14, 15, 19, 20]],
-  9: ['appTransaction', AppTransaction, false, [7, 8, 10, 11, 12, 13, 14, 15, 19, 20]],
-  10: ['notification', VerifiedNotification, false, [7, 8, 9, 11, 12, 13, 14, 15, 19, 20]],
-  11: ['realtimeRequest', DecodedRealtimeRequestBody, false, [7, 8, 9, 10, 12, 13, 14, 15, 19, 20]],
-  12: ['appReceipt', AppReceipt, false, [7, 8, 9, 10, 11, 13, 14, 15, 19, 20]],
-  13: ['transactionReceipt', TransactionReceipt, false, [7, 8, 9, 10, 11, 12, 14, 15, 19, 20]],
-  14: ['serverAnswer', ServerAnswer, false, [7, 8, 9, 10, 11, 12, 13, 15, 19, 20]],
-  15: ['notificationV1', VerifiedNotificationV1, false, [7, 8, 9, 10, 11, 12, 13, 14, 19, 20]],
-  19: ['googlePurchase', GooglePurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 20]],
-  20: ['huaweiPurchase', HuaweiPurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19]],
+  7: ['transaction', JWSTransactionDecodedPayload, false, [8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23]],
+  8: ['renewalInfo', JWSRenewalInfoDecodedPayload, false, [7, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23]],
+  9: ['appTransaction', AppTransaction, false, [7, 8, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23]],
+  10: ['notification', VerifiedNotification, false, [7, 8, 9, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23]],
+  11: ['realtimeRequest', DecodedRealtimeRequestBody, false, [7, 8, 9, 10, 12, 13, 14, 15, 19, 20, 21, 22, 23]],
+  12: ['appReceipt', AppReceipt, false, [7, 8, 9, 10, 11, 13, 14, 15, 19, 20, 21, 22, 23]],
+  13: ['transactionReceipt', TransactionReceipt, false, [7, 8, 9, 10, 11, 12, 14, 15, 19, 20, 21, 22, 23]],
+  14: ['serverAnswer', ServerAnswer, false, [7, 8, 9, 10, 11, 12, 13, 15, 19, 20, 21, 22, 23]],
+  15: ['notificationV1', VerifiedNotificationV1, false, [7, 8, 9, 10, 11, 12, 13, 14, 19, 20, 21, 22, 23]],
+  19: ['googlePurchase', GooglePurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 22, 23]],
+  20: ['huaweiPurchase', HuaweiPurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 21, 22, 23]],
+  21: ['harmonyPurchase', HarmonyPurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 22, 23]],
+  22: ['harmonySubscription', HarmonySubscription, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 23]],
+  23: ['harmonyNotification', HarmonyNotification, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22]],
   16: ['evidenceKey', 'string'],
   17: ['unwrapped', 'string'],
   18: ['state', 'string'],
@@ -841,4 +848,48 @@ Object.assign(HuaweiPurchase, {
   14: ['cancelTime', 'int64'],
   15: ['autoRenewing', 'bool'],
   16: ['developerPayload', 'string'],
+})
+
+Object.assign(HarmonyPurchase, {
+  1: ['environment', 'string'],
+  2: ['applicationId', 'string'],
+  3: ['packageName', 'string'],
+  4: ['purchaseOrderId', 'string'],
+  5: ['purchaseToken', 'string'],
+  6: ['productId', 'string'],
+  7: ['productType', 'int32'],
+  8: ['purchaseTime', 'int64'],
+  9: ['quantity', 'int32'],
+  10: ['finishStatus', 'int32'],
+  11: ['revocationTime', 'int64'],
+  12: ['revocationReasonCode', 'int32'],
+  13: ['developerPayload', 'string'],
+  14: ['signedTime', 'int64'],
+})
+
+Object.assign(HarmonySubscription, {
+  1: ['environment', 'string'],
+  2: ['applicationId', 'string'],
+  3: ['packageName', 'string'],
+  4: ['subGroupId', 'string'],
+  5: ['subscriptionId', 'string'],
+  6: ['purchaseToken', 'string'],
+  7: ['status', 'int32'],
+  8: ['expiresTime', 'int64'],
+  9: ['lastPurchaseOrder', HarmonyPurchase],
+  10: ['autoRenewStatusCode', 'int32'],
+  11: ['signedTime', 'int64'],
+})
+
+Object.assign(HarmonyNotification, {
+  1: ['notificationType', 'string'],
+  2: ['notificationSubtype', 'string'],
+  3: ['notificationRequestId', 'string'],
+  4: ['environment', 'string'],
+  5: ['applicationId', 'string'],
+  6: ['packageName', 'string'],
+  7: ['productId', 'string'],
+  8: ['purchaseToken', 'string'],
+  9: ['purchaseOrderId', 'string'],
+  10: ['signedTime', 'int64'],
 })

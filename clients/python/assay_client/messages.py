@@ -43,6 +43,9 @@ __all__ = [
     "FetchCall",
     "Fetched",
     "GooglePurchase",
+    "HarmonyNotification",
+    "HarmonyPurchase",
+    "HarmonySubscription",
     "HealthCall",
     "HealthResult",
     "HuaweiPurchase",
@@ -182,6 +185,12 @@ class EvidenceKind(Enumeration):
     """A purchase of Google Play: JSON with its text and the signature."""
     HUAWEI_PURCHASE = 11
     """A purchase of Huawei AppGallery on Android (HMS): JSON with its text and the signature."""
+    HARMONY_PURCHASE = 12
+    """A purchase of Huawei's IAP Kit on HarmonyOS, as a JWS."""
+    HARMONY_SUBSCRIPTION = 13
+    """The state of a subscription of Huawei's IAP Kit on HarmonyOS, as a JWS."""
+    HARMONY_NOTIFICATION = 14
+    """A notification of Huawei's IAP Kit for HarmonyOS, as a JWS or as its POST body."""
 
 
 class Verdict(Enumeration):
@@ -599,8 +608,8 @@ class EntitlementRefresh(Message):
     after the end, or the transaction of the period in force is missing. BILLING_RETRY: Apple tries
     to charge again. Newer servers add more."""
     store: Optional[str] = None
-    """The store to ask: APPLE, GOOGLE or HUAWEI. Other stores than Apple's are asked with the
-    purchase token, which is the transaction_id here. Absent in old answers: APPLE."""
+    """The store to ask: APPLE, GOOGLE, HUAWEI or HARMONY. Other stores than Apple's are asked with
+    the purchase token, which is the transaction_id here. Absent in old answers: APPLE."""
 
 
 @dataclass
@@ -622,8 +631,8 @@ class AppEntitlements(Message):
     customers: Optional[Customers] = None
     """The customers that the evidence names."""
     store: Optional[str] = None
-    """The store that signed the evidence: APPLE, GOOGLE or HUAWEI. Absent in old answers: APPLE.
-    """
+    """The store that signed the evidence: APPLE, GOOGLE, HUAWEI or HARMONY. Absent in old answers:
+    APPLE."""
 
 
 @dataclass
@@ -843,6 +852,12 @@ class Verification(Message):
     """Payload of GOOGLE_PURCHASE."""
     huawei_purchase: Optional[HuaweiPurchase] = None
     """Payload of HUAWEI_PURCHASE."""
+    harmony_purchase: Optional[HarmonyPurchase] = None
+    """Payload of HARMONY_PURCHASE."""
+    harmony_subscription: Optional[HarmonySubscription] = None
+    """Payload of HARMONY_SUBSCRIPTION."""
+    harmony_notification: Optional[HarmonyNotification] = None
+    """Payload of HARMONY_NOTIFICATION."""
     evidence_key: Optional[str] = None
     """Names this statement: its kind, what it is about, and when Apple signed it. Store evidence
     under this key, so that a refund never loses to the purchase. Of a notification, its
@@ -1861,6 +1876,97 @@ class HuaweiPurchase(Message):
     """Text that the app added to the purchase."""
 
 
+@dataclass
+class HarmonyPurchase(Message):
+    """A purchase that Huawei's IAP Kit signed on HarmonyOS (PurchaseOrderPayload)."""
+
+    environment: Optional[str] = None
+    """NORMAL or SANDBOX, as Huawei writes it."""
+    application_id: Optional[str] = None
+    """Huawei's identifier of the app."""
+    package_name: Optional[str] = None
+    """The app's bundle name, in evidence that has one."""
+    purchase_order_id: Optional[str] = None
+    """Identifier of the order: a subscription has one for each period."""
+    purchase_token: Optional[str] = None
+    """Names the purchase for Huawei's API."""
+    product_id: Optional[str] = None
+    """The product."""
+    product_type: Optional[int] = None
+    """0 consumable, 1 non-consumable, 2 auto-renewable subscription, 3 non-renewing subscription.
+    """
+    purchase_time: Optional[int] = None
+    """When it was bought, in milliseconds since 1970."""
+    quantity: Optional[int] = None
+    """The number of items; absent for one."""
+    finish_status: Optional[int] = None
+    """1: the app has confirmed the delivery; 2: it has not."""
+    revocation_time: Optional[int] = None
+    """When it was refunded or revoked, in milliseconds since 1970."""
+    revocation_reason_code: Optional[int] = None
+    """Why it was refunded or revoked."""
+    developer_payload: Optional[str] = None
+    """Text that the app added to the purchase."""
+    signed_time: Optional[int] = None
+    """When Huawei signed this payload, in milliseconds since 1970."""
+
+
+@dataclass
+class HarmonySubscription(Message):
+    """The state of a subscription that Huawei's IAP Kit signed on HarmonyOS
+    (SubGroupStatusPayload), with the members of its lastSubscriptionStatus."""
+
+    environment: Optional[str] = None
+    """NORMAL or SANDBOX, as Huawei writes it."""
+    application_id: Optional[str] = None
+    """Huawei's identifier of the app."""
+    package_name: Optional[str] = None
+    """The app's bundle name, in evidence that has one."""
+    sub_group_id: Optional[str] = None
+    """Identifier of the group."""
+    subscription_id: Optional[str] = None
+    """Identifier of the subscription."""
+    purchase_token: Optional[str] = None
+    """Names the subscription for Huawei's API."""
+    status: Optional[int] = None
+    """The state by Huawei's number; 1 is active."""
+    expires_time: Optional[int] = None
+    """End of the period, in milliseconds since 1970."""
+    last_purchase_order: Optional[HarmonyPurchase] = None
+    """The last order."""
+    auto_renew_status_code: Optional[int] = None
+    """Whether it renews: 1 yes, 0 no."""
+    signed_time: Optional[int] = None
+    """When Huawei signed this payload, in milliseconds since 1970."""
+
+
+@dataclass
+class HarmonyNotification(Message):
+    """A notification of Huawei's IAP Kit for HarmonyOS. It says that something changed; ask
+    Huawei's API what."""
+
+    notification_type: Optional[str] = None
+    """The event."""
+    notification_subtype: Optional[str] = None
+    """The detail of the event."""
+    notification_request_id: Optional[str] = None
+    """Names the notification; retries have the same."""
+    environment: Optional[str] = None
+    """NORMAL or SANDBOX, as Huawei writes it."""
+    application_id: Optional[str] = None
+    """Huawei's identifier of the app."""
+    package_name: Optional[str] = None
+    """The app's bundle name."""
+    product_id: Optional[str] = None
+    """The product."""
+    purchase_token: Optional[str] = None
+    """Names the purchase for Huawei's API."""
+    purchase_order_id: Optional[str] = None
+    """Identifier of the order."""
+    signed_time: Optional[int] = None
+    """When Huawei signed this payload, in milliseconds since 1970."""
+
+
 RequestHead.FIELDS = {
     1: ("id", "uint64", False),
     2: ("timeout_ms", "uint32", False),
@@ -2086,6 +2192,9 @@ Verification.FIELDS = {
     18: ("state", "string", False),
     19: ("google_purchase", GooglePurchase, False),
     20: ("huawei_purchase", HuaweiPurchase, False),
+    21: ("harmony_purchase", HarmonyPurchase, False),
+    22: ("harmony_subscription", HarmonySubscription, False),
+    23: ("harmony_notification", HarmonyNotification, False),
 }
 SigningCertificate.FIELDS = {
     1: ("serial", "string", False),
@@ -2520,4 +2629,45 @@ HuaweiPurchase.FIELDS = {
     14: ("cancel_time", "int64", False),
     15: ("auto_renewing", "bool", False),
     16: ("developer_payload", "string", False),
+}
+HarmonyPurchase.FIELDS = {
+    1: ("environment", "string", False),
+    2: ("application_id", "string", False),
+    3: ("package_name", "string", False),
+    4: ("purchase_order_id", "string", False),
+    5: ("purchase_token", "string", False),
+    6: ("product_id", "string", False),
+    7: ("product_type", "int32", False),
+    8: ("purchase_time", "int64", False),
+    9: ("quantity", "int32", False),
+    10: ("finish_status", "int32", False),
+    11: ("revocation_time", "int64", False),
+    12: ("revocation_reason_code", "int32", False),
+    13: ("developer_payload", "string", False),
+    14: ("signed_time", "int64", False),
+}
+HarmonySubscription.FIELDS = {
+    1: ("environment", "string", False),
+    2: ("application_id", "string", False),
+    3: ("package_name", "string", False),
+    4: ("sub_group_id", "string", False),
+    5: ("subscription_id", "string", False),
+    6: ("purchase_token", "string", False),
+    7: ("status", "int32", False),
+    8: ("expires_time", "int64", False),
+    9: ("last_purchase_order", HarmonyPurchase, False),
+    10: ("auto_renew_status_code", "int32", False),
+    11: ("signed_time", "int64", False),
+}
+HarmonyNotification.FIELDS = {
+    1: ("notification_type", "string", False),
+    2: ("notification_subtype", "string", False),
+    3: ("notification_request_id", "string", False),
+    4: ("environment", "string", False),
+    5: ("application_id", "string", False),
+    6: ("package_name", "string", False),
+    7: ("product_id", "string", False),
+    8: ("purchase_token", "string", False),
+    9: ("purchase_order_id", "string", False),
+    10: ("signed_time", "int64", False),
 }

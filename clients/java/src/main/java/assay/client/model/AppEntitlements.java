@@ -14,8 +14,8 @@ import java.util.List;
  * @param nonRenewing Non-renewing subscriptions by product identifier.
  * @param consumables By transaction identifier. A consumable is never an entitlement.
  * @param customers The customers that the evidence names.
- * @param store The store that signed the evidence: APPLE, GOOGLE or HUAWEI. Absent in old answers:
- *     APPLE.
+ * @param store The store that signed the evidence: APPLE, GOOGLE, HUAWEI or HARMONY. Absent in old
+ *     answers: APPLE.
  */
 public record AppEntitlements(String environment, String bundleId, List<SubscriptionGroup>
         subscriptionGroups, List<ProductEntitlement> nonConsumables, List<ProductEntitlement>
@@ -126,8 +126,8 @@ public record AppEntitlements(String environment, String bundleId, List<Subscrip
         }
 
         /**
-         * The store that signed the evidence: APPLE, GOOGLE or HUAWEI. Absent in old answers:
-         * APPLE.
+         * The store that signed the evidence: APPLE, GOOGLE, HUAWEI or HARMONY. Absent in old
+         * answers: APPLE.
          */
         public Builder store(String store) {
             this.store = store;

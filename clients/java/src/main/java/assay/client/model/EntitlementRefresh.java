@@ -9,8 +9,9 @@ package assay.client.model;
  * @param reason PERIOD_ENDS: a period that should renew ends. STATUS_UNKNOWN: nothing says what
  *     happened after the end, or the transaction of the period in force is missing. BILLING_RETRY:
  *     Apple tries to charge again. Newer servers add more.
- * @param store The store to ask: APPLE, GOOGLE or HUAWEI. Other stores than Apple's are asked with
- *     the purchase token, which is the transaction_id here. Absent in old answers: APPLE.
+ * @param store The store to ask: APPLE, GOOGLE, HUAWEI or HARMONY. Other stores than Apple's are
+ *     asked with the purchase token, which is the transaction_id here. Absent in old answers:
+ *     APPLE.
  */
 public record EntitlementRefresh(String transactionId, Long at, String reason, String store) {
     /** Returns a builder. */
@@ -79,8 +80,8 @@ public record EntitlementRefresh(String transactionId, Long at, String reason, S
         }
 
         /**
-         * The store to ask: APPLE, GOOGLE or HUAWEI. Other stores than Apple's are asked with the
-         * purchase token, which is the transaction_id here. Absent in old answers: APPLE.
+         * The store to ask: APPLE, GOOGLE, HUAWEI or HARMONY. Other stores than Apple's are asked
+         * with the purchase token, which is the transaction_id here. Absent in old answers: APPLE.
          */
         public Builder store(String store) {
             this.store = store;

@@ -25,6 +25,9 @@ package assay.client.model;
  * @param notificationV1 Payload of NOTIFICATION_V1.
  * @param googlePurchase Payload of GOOGLE_PURCHASE.
  * @param huaweiPurchase Payload of HUAWEI_PURCHASE.
+ * @param harmonyPurchase Payload of HARMONY_PURCHASE.
+ * @param harmonySubscription Payload of HARMONY_SUBSCRIPTION.
+ * @param harmonyNotification Payload of HARMONY_NOTIFICATION.
  * @param evidenceKey Names this statement: its kind, what it is about, and when Apple signed it.
  *     Store evidence under this key, so that a refund never loses to the purchase. Of a
  *     notification, its notification_uuid, which retries share. Absent until the signature
@@ -41,7 +44,9 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
         VerifiedNotification notification, DecodedRealtimeRequestBody realtimeRequest, AppReceipt
         appReceipt, TransactionReceipt transactionReceipt, ServerAnswer serverAnswer,
         VerifiedNotificationV1 notificationV1, GooglePurchase googlePurchase, HuaweiPurchase
-        huaweiPurchase, String evidenceKey, String unwrapped, String state) {
+        huaweiPurchase, HarmonyPurchase harmonyPurchase, HarmonySubscription harmonySubscription,
+        HarmonyNotification harmonyNotification, String evidenceKey, String unwrapped, String state)
+        {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -68,6 +73,9 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.notificationV1 = null;
                     b.googlePurchase = null;
                     b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.transaction = JWSTransactionDecodedPayload.decode(in.message());
                 }
                 case 8 -> {
@@ -81,6 +89,9 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.notificationV1 = null;
                     b.googlePurchase = null;
                     b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.renewalInfo = JWSRenewalInfoDecodedPayload.decode(in.message());
                 }
                 case 9 -> {
@@ -94,6 +105,9 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.notificationV1 = null;
                     b.googlePurchase = null;
                     b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.appTransaction = AppTransaction.decode(in.message());
                 }
                 case 10 -> {
@@ -107,6 +121,9 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.notificationV1 = null;
                     b.googlePurchase = null;
                     b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.notification = VerifiedNotification.decode(in.message());
                 }
                 case 11 -> {
@@ -120,6 +137,9 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.notificationV1 = null;
                     b.googlePurchase = null;
                     b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.realtimeRequest = DecodedRealtimeRequestBody.decode(in.message());
                 }
                 case 12 -> {
@@ -133,6 +153,9 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.notificationV1 = null;
                     b.googlePurchase = null;
                     b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.appReceipt = AppReceipt.decode(in.message());
                 }
                 case 13 -> {
@@ -146,6 +169,9 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.notificationV1 = null;
                     b.googlePurchase = null;
                     b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.transactionReceipt = TransactionReceipt.decode(in.message());
                 }
                 case 14 -> {
@@ -159,6 +185,9 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.notificationV1 = null;
                     b.googlePurchase = null;
                     b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.serverAnswer = ServerAnswer.decode(in.message());
                 }
                 case 15 -> {
@@ -172,6 +201,9 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.serverAnswer = null;
                     b.googlePurchase = null;
                     b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.notificationV1 = VerifiedNotificationV1.decode(in.message());
                 }
                 case 19 -> {
@@ -185,6 +217,9 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.serverAnswer = null;
                     b.notificationV1 = null;
                     b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.googlePurchase = GooglePurchase.decode(in.message());
                 }
                 case 20 -> {
@@ -198,7 +233,58 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.serverAnswer = null;
                     b.notificationV1 = null;
                     b.googlePurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.huaweiPurchase = HuaweiPurchase.decode(in.message());
+                }
+                case 21 -> {
+                    b.transaction = null;
+                    b.renewalInfo = null;
+                    b.appTransaction = null;
+                    b.notification = null;
+                    b.realtimeRequest = null;
+                    b.appReceipt = null;
+                    b.transactionReceipt = null;
+                    b.serverAnswer = null;
+                    b.notificationV1 = null;
+                    b.googlePurchase = null;
+                    b.huaweiPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
+                    b.harmonyPurchase = HarmonyPurchase.decode(in.message());
+                }
+                case 22 -> {
+                    b.transaction = null;
+                    b.renewalInfo = null;
+                    b.appTransaction = null;
+                    b.notification = null;
+                    b.realtimeRequest = null;
+                    b.appReceipt = null;
+                    b.transactionReceipt = null;
+                    b.serverAnswer = null;
+                    b.notificationV1 = null;
+                    b.googlePurchase = null;
+                    b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonyNotification = null;
+                    b.harmonySubscription = HarmonySubscription.decode(in.message());
+                }
+                case 23 -> {
+                    b.transaction = null;
+                    b.renewalInfo = null;
+                    b.appTransaction = null;
+                    b.notification = null;
+                    b.realtimeRequest = null;
+                    b.appReceipt = null;
+                    b.transactionReceipt = null;
+                    b.serverAnswer = null;
+                    b.notificationV1 = null;
+                    b.googlePurchase = null;
+                    b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = HarmonyNotification.decode(in.message());
                 }
                 case 16 -> b.evidenceKey = in.text();
                 case 17 -> b.unwrapped = in.text();
@@ -270,6 +356,15 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
         if (huaweiPurchase != null) {
             out.message(20, huaweiPurchase::encode);
         }
+        if (harmonyPurchase != null) {
+            out.message(21, harmonyPurchase::encode);
+        }
+        if (harmonySubscription != null) {
+            out.message(22, harmonySubscription::encode);
+        }
+        if (harmonyNotification != null) {
+            out.message(23, harmonyNotification::encode);
+        }
     }
 
     /** Makes a Verification. What is not set is absent. */
@@ -291,6 +386,9 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
         private VerifiedNotificationV1 notificationV1;
         private GooglePurchase googlePurchase;
         private HuaweiPurchase huaweiPurchase;
+        private HarmonyPurchase harmonyPurchase;
+        private HarmonySubscription harmonySubscription;
+        private HarmonyNotification harmonyNotification;
         private String evidenceKey;
         private String unwrapped;
         private String state;
@@ -407,6 +505,24 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
             return this;
         }
 
+        /** Payload of HARMONY_PURCHASE. */
+        public Builder harmonyPurchase(HarmonyPurchase harmonyPurchase) {
+            this.harmonyPurchase = harmonyPurchase;
+            return this;
+        }
+
+        /** Payload of HARMONY_SUBSCRIPTION. */
+        public Builder harmonySubscription(HarmonySubscription harmonySubscription) {
+            this.harmonySubscription = harmonySubscription;
+            return this;
+        }
+
+        /** Payload of HARMONY_NOTIFICATION. */
+        public Builder harmonyNotification(HarmonyNotification harmonyNotification) {
+            this.harmonyNotification = harmonyNotification;
+            return this;
+        }
+
         /**
          * Names this statement: its kind, what it is about, and when Apple signed it. Store
          * evidence under this key, so that a refund never loses to the purchase. Of a notification,
@@ -441,7 +557,8 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
             return new Verification(verdict, detail, kind, environment, dedupKey, certificate,
                 transaction, renewalInfo, appTransaction, notification, realtimeRequest, appReceipt,
                 transactionReceipt, serverAnswer, notificationV1, googlePurchase, huaweiPurchase,
-                evidenceKey, unwrapped, state);
+                harmonyPurchase, harmonySubscription, harmonyNotification, evidenceKey, unwrapped,
+                state);
         }
     }
 }
