@@ -63,7 +63,7 @@ struct MintPurchaseOptions: ParsableArguments {
         store: String, _ scheme: StoreMinter.Scheme,
         _ sample: (Int, MintPurchaseOptions) -> [UInt8]
     ) throws {
-        let minter = try minter(store)
+        let minter = try StoreMinter.read(store: store, from: ca)
         let given = try payload.map { try Input.read($0) }
         for index in 0..<count {
             let evidence: [UInt8]
@@ -75,9 +75,11 @@ struct MintPurchaseOptions: ParsableArguments {
             try Output.line(evidence)
         }
     }
+}
 
+extension StoreMinter {
     /// The store's key of the folder, which is made if it is missing.
-    private func minter(_ store: String) throws -> StoreMinter {
+    static func read(store: String, from ca: String) throws -> StoreMinter {
         let name = store + "-key.pem"
         let content = try Input.readIfPresent(ca + "/" + name)
         do throws(MintError) {
