@@ -65,7 +65,7 @@ struct StorePurchaseCommandTests {
             "text", "-", input: evidence)
         #expect(text.output.hasPrefix("VALID") && text.output.contains("PENDING"))
         let explained = try Tool.run(
-            "explain", "--google-key", key("google"), "-", input: evidence)
+            "explain", "--all", "--google-key", key("google"), "-", input: evidence)
         #expect(explained.output.contains("Grant nothing: the purchase is PENDING"))
         #expect(explained.output.contains("a key of the app signed exactly these bytes"))
     }

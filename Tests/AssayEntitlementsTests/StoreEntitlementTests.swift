@@ -163,7 +163,7 @@ import Testing
         let refunded = Self.google("a", state: 2)
         let cases: [([EvidenceItem], winner: Int)] = [
             ([pending, paid], 1), ([paid, pending], 0), ([acknowledged, paid, pending], 0),
-            ([paid, refunded, acknowledged], 1), ([paid, paid], 1),
+            ([paid, refunded, acknowledged], 1), ([paid, paid], 0),
         ]
         for (items, winner) in cases {
             let answer = Entitlements(of: items, at: Self.now)

@@ -311,6 +311,7 @@ public final class Verifier: Sendable {
     ) throws(Refusal) -> ChainOutcome<UnverifiedJWS> {
         let isObject = evidence.count > 0 && evidence[0] == UInt8(ascii: "{")
         if request.kind.store == .harmony, trust.harmonyAnchors.isEmpty {
+            request.log?.begin(.rootName, found: "none")
             throw Refusal(
                 .untrustedChain,
                 "no root of HarmonyOS is pinned: add roots in [app.harmony], or --root")

@@ -21,7 +21,7 @@ extension MintHarmonyEvidence {
 struct MintHarmonyPurchase: MintHarmonyEvidence {
     static let kind = EvidenceKind.harmonyPurchase
     static let configuration: CommandConfiguration = about(
-        "Sign purchases as Huawei's IAP Kit does on HarmonyOS; the bundle id is the application id.",
+        "Sign purchases as Huawei's IAP Kit does on HarmonyOS. The bundle id is the application.",
         example: "--bundle-id 100000001")
     @OptionGroup var options: MintOptions
 

@@ -50,14 +50,7 @@ extension ServerSettings {
             if !app.secrets.apiKeys.isEmpty {
                 add("api keys", "\(app.secrets.apiKeys.count), for /v1/purchase/verify")
             }
-            for (name, policy) in [("google", app.google), ("huawei", app.huawei)]
-            where !policy.keys.isEmpty { add(name, policy.summary) }
-            for anchor in app.trust.harmonyAnchors {
-                add(
-                    "harmony",
-                    "\(anchor.name), \(anchor.fingerprint), for "
-                        + app.harmonyApplicationIds.joined(separator: ", "))
-            }
+            for (name, text) in app.otherStores { add(name, text) }
             if let store = app.store { add("store", store.summary) }
             if let keys = app.keys { add("keys", keys.summary) }
             if !app.secrets.fetchKeys.isEmpty {
@@ -114,6 +107,18 @@ extension TLSSettings {
         guard let authority = settings.clientAuthority else { return lines + ["any client"] }
         let names = settings.clientNames.sorted().joined(separator: ", ")
         return lines + ["clients of \(authority)" + (names.isEmpty ? "" : " named " + names)]
+    }
+}
+
+extension AppSettings {
+    /// What the entry accepts of other stores.
+    fileprivate var otherStores: [(name: String, text: String)] {
+        let keys = [("google", google), ("huawei", huawei)].filter { !$0.1.keys.isEmpty }
+        let apps = harmonyApplicationIds.joined(separator: ", ")
+        return keys.map { ($0, $1.summary) }
+            + trust.harmonyAnchors.map {
+                ("harmony", "\($0.name), \($0.fingerprint), for \(apps)")
+            }
     }
 }
 
