@@ -9,7 +9,8 @@ import Foundation
 @main
 struct Bench {
     static let suites = [
-        "primitives", "jws", "receipts", "receipt-wire", "server", "http", "resolve", "overload",
+        "primitives", "jws", "stores", "receipts", "receipt-wire", "server", "http", "resolve",
+        "overload",
         "matrix", "latency", "bulk", "start", "peers",
     ]
 
@@ -95,6 +96,7 @@ struct Bench {
         switch suite {
         case "primitives": return Primitives.run(only: part, isQuick: isQuick)
         case "jws": return try JWSSuite.run(only: part, isQuick: isQuick)
+        case "stores": return try StoresSuite.run(only: part, isQuick: isQuick)
         case "receipts": return try ReceiptSuite.run(only: part, isQuick: isQuick)
         case "receipt-wire": return try ReceiptWireSuite.run(isQuick: isQuick)
         case "server": return try ServerSuite.run(isQuick: isQuick)

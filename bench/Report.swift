@@ -107,6 +107,9 @@ extension Results {
     private static let explanations = [
         "primitives": "Verification of P-256 signatures in batches, one thread. The ratio is the "
             + "first row's time ÷ the row's.",
+        "stores":
+            "Purchases of other stores in process, one thread: JSON in, typed verdict out. The "
+            + "ratio is to OpenSSL's EVP_PKEY_verify of the same signatures alone.",
         "jws": "Whole tokens in process, one thread: bytes in, typed verdict out. The ratio is "
             + "the first row's time ÷ the row's; for unknown chains it is the row's time ÷ that of "
             + "the bare signatures that it needs, so less is better.",

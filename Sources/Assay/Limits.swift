@@ -108,6 +108,11 @@ package enum Limits {
     package static let revocationCertificates = 1024
     /// Bytes of a location in a certificate. Apple's have up to 50.
     package static let revocationLocationBytes = 512
+    /// Bytes of the signed text of another store's purchase. Google's take 300 to 800 bytes; the
+    /// longest member is the app's own developerPayload.
+    package static let purchaseBytes = 64 * 1024
+    /// Bytes of the JSON around it. Unity's has the product's details as well, twice escaped.
+    package static let purchaseEnvelopeBytes = 256 * 1024
 
     /// Certificates in one item of evidence. Apple's receipts have three.
     package static let bagCertificates = 16

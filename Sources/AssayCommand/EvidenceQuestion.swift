@@ -18,9 +18,7 @@ struct EvidenceQuestion: Sendable {
         /// The time of `--at`; nil for the clock's.
         let at: Timestamp?
 
-        init(_ options: EvidenceOptions, _ revocation: RevocationPolicy) {
-            var policy = options.policy
-            policy.revocation = revocation
+        init(_ options: EvidenceOptions, policy: Policy) {
             self.policy = policy
             environments = options.expectedEnvironments
             at = options.at?.timestamp
@@ -64,7 +62,8 @@ struct EvidenceQuestion: Sendable {
         var report = report
         // The refusal of Xcode's evidence has the remedy.
         let isOfXcode = report.verification.detail.hasSuffix(EvidenceForm.xcodeText)
-        if report.verification.verdict == .untrustedChain, !isOfXcode {
+        let isOfApple = (report.verification.kind ?? .transaction).store == .apple
+        if report.verification.verdict == .untrustedChain, !isOfXcode, isOfApple {
             report.verification.detail +=
                 isRemote
                 ? "; a server trusts the roots that 'assay serve --root FILE' pins"

@@ -40,6 +40,9 @@ struct VerifyCommand: AsyncParsableCommand {
                 assay verify --kind transaction --revocation /var/lib/ocsp token.jws
               A folder of evidence:
                 assay verify --kind auto ./evidence
+              A purchase of Google Play, with the app's licence key:
+                assay verify --kind google-purchase --google-key licence-key.txt \\
+                  --bundle-id com.example.game purchase.json
 
             OUTPUT
               One JSON object: verdict and detail always; kind if it is known;
@@ -69,6 +72,8 @@ struct VerifyCommand: AsyncParsableCommand {
     @OptionGroup var accepted: EvidenceOptions
 
     @OptionGroup(title: "Revocation") var revocation: RevocationOptions
+
+    @OptionGroup(title: "Other stores") var stores: PurchaseKeyOptions
 
     @OptionGroup var remote: ServerOptions
 
@@ -110,8 +115,9 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "A compact JWS, the POST body of a notification, the JSON of a Server API answer, or a "
-                + "receipt (DER or base64); - is standard input. Of a folder, each file.",
+            "A compact JWS, the POST body of a notification, the JSON of a Server API answer, a "
+                + "receipt (DER or base64), or JSON with another store's purchase and its "
+                + "signature; - is standard input. Of a folder, each file.",
             valueName: "file"),
         completion: .file())
     var files: [String] = []
@@ -139,6 +145,7 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         try remote.check(accepted)
         try revocation.check(remote)
+        try remote.check(stores)
         if remote.server != nil, accepted.at != nil {
             throw ValidationError(
                 "--at can't be used with --server: a server uses its own clock")
@@ -193,7 +200,7 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     private func verifyAll(_ input: BulkInput) async throws {
-        let bulk = BulkVerification(input: input, member: member, question: question)
+        let bulk = BulkVerification(input: input, member: member, question: try question())
         guard let server = remote.server else {
             return try await bulk.run(try verifier())
         }
@@ -209,15 +216,17 @@ struct VerifyCommand: AsyncParsableCommand {
             revocation: try revocation.statuses(at: accepted.now))
     }
 
-    private var question: EvidenceQuestion {
-        EvidenceQuestion(
-            kind: kind, accepted: .init(accepted, revocation.policy), devices: devices,
+    private func question() throws -> EvidenceQuestion {
+        var policy = try stores.extend(accepted.policy)
+        policy.revocation = revocation.policy
+        return EvidenceQuestion(
+            kind: kind, accepted: .init(accepted, policy: policy), devices: devices,
             inApp: inApp, isRemote: remote.server != nil)
     }
 
     private func verifyOne(_ file: String) async throws {
         let evidence = try Input.evidence(file)
-        let report = try await report(on: evidence)
+        let report = try await report(on: evidence, try question())
         switch format {
         case .json: try Output.line(json: report.json)
         case .text:
@@ -232,15 +241,17 @@ struct VerifyCommand: AsyncParsableCommand {
         guard report.verification.verdict == .valid else { throw ExitStatus.refused }
     }
 
-    private func report(on evidence: [UInt8]) async throws -> VerificationReport {
+    private func report(
+        on evidence: [UInt8], _ question: EvidenceQuestion
+    ) async throws -> VerificationReport {
         let named = kind.kind ?? Verifier.likelyKind(of: evidence.span)
         // Evidence that is refused before its kind matters still gets its verdict.
-        let answer = try await answer(evidence, as: named ?? .transaction)
+        let answer = try await answer(evidence, as: named ?? .transaction, question)
         return question.finished(answer, isOfUnknownKind: named == nil)
     }
 
     private func answer(
-        _ evidence: [UInt8], as kind: EvidenceKind
+        _ evidence: [UInt8], as kind: EvidenceKind, _ question: EvidenceQuestion
     ) async throws -> VerificationReport {
         if let server = remote.server {
             return try await RemoteVerification(
@@ -291,6 +302,18 @@ extension TrustStore {
                 "it is not one X.509 certificate, PEM or DER: \(reason)"
             }
         return Failure("\(file) can't be pinned: \(fault)")
+    }
+
+    /// Returns this store with a root of HarmonyOS pinned.
+    func pinning(harmonyFile file: String) throws -> TrustStore {
+        let content = try Input.read(file)
+        do throws(TrustStoreError) {
+            return try pinningHarmony(content)
+        } catch .notACertificate(let reason) {
+            throw Self.notPinned(file, content, reason)
+        } catch {
+            throw Failure("\(file) can't be pinned: it is not a root that signs by RSA or ECDSA")
+        }
     }
 
     /// Returns this store with the certificate of a file pinned.

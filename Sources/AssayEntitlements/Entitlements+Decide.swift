@@ -16,6 +16,13 @@ extension Entitlements {
         var used: Set<Ledger.RenewalKey> = []
         var changes = ledger.receiptEnds
         for (key, app) in ledger.apps.sorted(by: Self.precedes) {
+            if key.store != .apple {
+                var rules = StoreRules(key, app.purchases, now: now.milliseconds, policy)
+                apps.append(rules.decide())
+                refresh += rules.refresh
+                changes += rules.changes
+                continue
+            }
             var appRules = AppRules(key, app, ledger, rules)
             apps.append(appRules.decide())
             warnings += appRules.warnings
@@ -54,8 +61,8 @@ extension Entitlements {
         _ left: (key: Ledger.AppKey, app: Ledger.App),
         _ right: (key: Ledger.AppKey, app: Ledger.App)
     ) -> Bool {
-        (left.key.environment.rawValue, left.key.bundleId)
-            < (right.key.environment.rawValue, right.key.bundleId)
+        (left.key.environment.rawValue, left.key.bundleId, left.key.store.rawValue)
+            < (right.key.environment.rawValue, right.key.bundleId, right.key.store.rawValue)
     }
 
     private static func precedes(

@@ -6,6 +6,7 @@ struct Ledger {
     struct AppKey: Hashable {
         var environment: StoreEnvironment
         var bundleId: String
+        var store = EvidenceStore.apple
     }
 
     /// One app in one environment.
@@ -16,6 +17,10 @@ struct Ledger {
         private(set) var appTransactions: [String: Snapshot.Named] = [:]
         /// The newest receipt. One without records is evidence of the app.
         private(set) var newestReceipt: (created: Int64, item: Int)?
+        /// The purchases of another store than Apple's.
+        private(set) var purchases = StorePurchases()
+
+        mutating func add(_ purchase: StorePurchase) { purchases.add(purchase) }
 
         /// - Parameter capacity: of how many purchases to have space.
         init(capacity: Int) {
@@ -117,7 +122,22 @@ struct Ledger {
         case .notificationV1(let notification):
             add(notification.receipt, item)
             add(notification.warnings, item)
-        case .realtimeRequest: break
+        case .googlePurchase(let purchase):
+            add(StorePurchase(purchase, item: item), of: .google, purchase.payload.packageName)
+        case .huaweiPurchase(let purchase):
+            add(StorePurchase(purchase, item: item), of: .huawei, purchase.payload.packageName)
+        case .harmonyPurchase(let purchase):
+            add(
+                StorePurchase(purchase, item: item), of: .harmony,
+                purchase.payload.applicationId ?? purchase.payload.packageName)
+        case .harmonySubscription(let subscription):
+            guard let purchase = StorePurchase(subscription, item: item) else { return }
+            let payload = subscription.payload
+            add(
+                purchase, of: .harmony,
+                payload.applicationId ?? payload.lastPurchaseOrder?.applicationId
+                    ?? payload.packageName)
+        case .realtimeRequest, .harmonyNotification: break
         }
     }
 
@@ -258,6 +278,16 @@ struct Ledger {
         apps[place(of: key)].app.add(snapshot)
     }
 
+    private mutating func add(
+        _ purchase: StorePurchase, of store: EvidenceStore, _ package: String?
+    ) {
+        guard isKnown(purchase.purchaseTime) else { return }
+        noteSigned(purchase.purchaseTime, purchase.item)
+        let key = AppKey(
+            environment: purchase.environment, bundleId: package ?? "", store: store)
+        apps[place(of: key)].app.add(purchase)
+    }
+
     private mutating func place(of key: AppKey) -> Int {
         if lastPlace < apps.count, apps[lastPlace].key == key { return lastPlace }
         let next = apps.count
@@ -297,6 +327,7 @@ struct Ledger {
             for snapshot in app.snapshots { snapshot.noteItems { unused[$0] = false } }
             for download in app.appTransactions.values { unused[download.item] = false }
             if let receipt = app.newestReceipt { unused[receipt.item] = false }
+            for purchase in app.purchases.all { unused[purchase.item] = false }
         }
         for renewal in renewals.values { unused[renewal.item] = false }
         for status in statuses.values { unused[status.item] = false }

@@ -133,9 +133,30 @@ package final class SigningKey: @unchecked Sendable {
 
     /// Signs bytes. Returns an ECDSA signature in DER, or an RSA PKCS#1 v1.5 signature.
     package func sign(_ bytes: [UInt8], digest: Digest) throws(SigningKeyError) -> [UInt8] {
+        try sign(bytes, digest: digest, salt: nil)
+    }
+
+    /// Signs bytes by RSASSA-PSS with SHA-256.
+    ///
+    /// - Parameter salt: the length of the salt; 32 octets is the usual one.
+    package func signPSS(_ bytes: [UInt8], salt: Int32 = 32) throws(SigningKeyError) -> [UInt8] {
+        try sign(bytes, digest: .sha256, salt: salt)
+    }
+
+    private func sign(
+        _ bytes: [UInt8], digest: Digest, salt: Int32?
+    ) throws(SigningKeyError) -> [UInt8] {
         let context = unsafe EVP_MD_CTX_new()
         defer { unsafe EVP_MD_CTX_free(context) }
-        guard unsafe EVP_DigestSignInit(context, nil, digest.algorithm, nil, key) == 1 else {
+        var keyContext: OpaquePointer?
+        var isReady =
+            unsafe EVP_DigestSignInit(context, &keyContext, digest.algorithm, nil, key) == 1
+        if let salt, isReady {
+            let padding = unsafe EVP_PKEY_CTX_set_rsa_padding(keyContext, RSA_PKCS1_PSS_PADDING)
+            isReady =
+                unsafe padding == 1 && EVP_PKEY_CTX_set_rsa_pss_saltlen(keyContext, salt) == 1
+        }
+        guard isReady else {
             ERR_clear_error()
             throw .signingFailed
         }

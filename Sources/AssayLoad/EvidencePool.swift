@@ -10,6 +10,9 @@ package struct EvidencePool: Sendable {
     private let foreignMinter: Minter
     private let receipts: ReceiptMinter?
     private let foreignReceipts: ReceiptMinter?
+    /// The keys of other stores, and keys that the server does not have.
+    private let stores: [EvidenceKind: StoreMinter]
+    private let foreignStores: [EvidenceKind: StoreMinter]
     private let now: Timestamp
     package var bundleId: String
     package var appAppleId: Int64
@@ -17,7 +20,8 @@ package struct EvidencePool: Sendable {
     package var returnsTypedPayload = true
 
     package init(
-        _ authority: DevelopmentCA, receipts: ReceiptCA? = nil, bundleId: String, appAppleId: Int64,
+        _ authority: DevelopmentCA, receipts: ReceiptCA? = nil,
+        stores: [EvidenceKind: StoreMinter] = [:], bundleId: String, appAppleId: Int64,
         environment: StoreEnvironment, at now: Timestamp
     ) throws(MintError) {
         self.authority = authority
@@ -26,6 +30,10 @@ package struct EvidencePool: Sendable {
         self.receipts = receipts.map { ReceiptMinter($0.chain) }
         foreignReceipts =
             receipts == nil ? nil : ReceiptMinter(try ReceiptCA.make(at: now).chain)
+        self.stores = stores
+        var foreign: [EvidenceKind: StoreMinter] = [:]
+        for kind in stores.keys { foreign[kind] = try StoreMinter() }
+        foreignStores = foreign
         self.bundleId = bundleId
         self.appAppleId = appAppleId
         self.environment = environment
@@ -50,7 +58,10 @@ package struct EvidencePool: Sendable {
         try items(Self.count(count, size)) { index throws(MintError) in
             guard index % 2 == 0 else {
                 let evidence = try mint(kind, index, size, isGenuine: false)
-                return LoadItem(call(kind), evidence, expecting: .untrustedChain)
+                // A purchase of another store names no key.
+                return LoadItem(
+                    call(kind), evidence,
+                    expecting: kind.store == .apple ? .untrustedChain : .invalidSignature)
             }
             var evidence = try mint(kind, index, size, isGenuine: true)
             if size == nil {
@@ -85,7 +96,8 @@ package struct EvidencePool: Sendable {
         }
     }
 
-    /// Changes a letter of a token's signature, with whose 86 letters it ends.
+    /// Changes a letter of the signature: a token ends with its 86 letters, and a purchase of
+    /// another store with its 344 and two more characters.
     private static func changeSignature(_ token: inout [UInt8]) {
         let (place, letter) = (token.count - 60, UInt8(ascii: "A"))
         token[place] = token[place] == letter ? letter + 1 : letter
@@ -128,6 +140,9 @@ package struct EvidencePool: Sendable {
     private func mint(
         _ kind: EvidenceKind, _ index: Int, _ size: Int?, isGenuine: Bool
     ) throws(MintError) -> [UInt8] {
+        if let store = isGenuine ? stores[kind] : foreignStores[kind] {
+            return try purchase(kind, index, store)
+        }
         guard let size else { return try token(kind, index, isGenuine ? minter : foreignMinter) }
         guard let minter = isGenuine ? receipts : foreignReceipts else { throw .notAToken(kind) }
         var sample = ReceiptSample(
@@ -135,6 +150,21 @@ package struct EvidencePool: Sendable {
             creationDate: now)
         sample.seed = UInt64(index) + 1
         return try minter.sign(sample, size: size)
+    }
+
+    private func purchase(
+        _ kind: EvidenceKind, _ index: Int, _ store: StoreMinter
+    ) throws(MintError) -> [UInt8] {
+        let (product, isGoogle) = (bundleId + ".premium", kind == .googlePurchase)
+        let text =
+            isGoogle
+            ? Samples.googlePurchase(
+                index: index, bundleId: bundleId, productId: product, environment: environment,
+                signedDate: now)
+            : Samples.huaweiPurchase(
+                index: index, bundleId: bundleId, productId: product, environment: environment,
+                signedDate: now)
+        return try store.sign(text, isGoogle ? .google : .huawei)
     }
 
     private func token(

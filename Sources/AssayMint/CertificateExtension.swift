@@ -37,6 +37,8 @@ package struct CertificateExtension: Sendable, Hashable {
     package static let authorityInfoAccessOID = "1.3.6.1.5.5.7.1.1"
     /// Apple's marker of leaves that sign receipts and StoreKit 2 payloads.
     package static let leafMarkerOID = "1.2.840.113635.100.6.11.1"
+    /// Huawei's marker of leaves that sign evidence of HarmonyOS.
+    package static let harmonyMarkerOID = "1.3.6.1.4.1.2011.2.415.1.1"
     /// Apple's marker of the Worldwide Developer Relations intermediate.
     package static let intermediateMarkerOID = "1.2.840.113635.100.6.2.1"
 

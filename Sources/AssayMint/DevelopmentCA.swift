@@ -80,6 +80,15 @@ public struct DevelopmentCA: Sendable {
         return SigningChain(certificates: [leaf.der, between, rootCertificate], key: leaf.key)
     }
 
+    /// Issues a chain that signs evidence of Huawei's IAP Kit on HarmonyOS: its leaf has Huawei's
+    /// marker.
+    public func issueHarmonyChain(at now: Timestamp) throws(MintError) -> SigningChain {
+        try issueChain(validity: .around(now, days: 760)) { leaf in
+            leaf[CertificateExtension.leafMarkerOID] = .marker(
+                CertificateExtension.harmonyMarkerOID)
+        }
+    }
+
     /// Issues another intermediate under this CA's root, with the same name and a new key.
     package func issueIntermediate(
         validity: Validity, key: SigningKey? = nil,

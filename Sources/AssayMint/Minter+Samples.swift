@@ -23,7 +23,9 @@ extension Minter {
             return try mintHistory(
                 indices: index..<index + 1, bundleId: bundleId, appAppleId: appAppleId,
                 environment: environment, signedDate: signedDate)
-        case .appReceipt, .transactionReceipt, .notificationV1: throw .notAToken(kind)
+        case .appReceipt, .transactionReceipt, .notificationV1, .googlePurchase, .huaweiPurchase,
+            .harmonyPurchase, .harmonySubscription, .harmonyNotification:
+            throw .notAToken(kind)
         }
         return try sign(payload(index, bundleId, appAppleId, environment, signedDate))
     }

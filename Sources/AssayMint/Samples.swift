@@ -5,7 +5,7 @@ public import AssayModels
 /// subscription in production. Each `index` is a different purchase.
 public enum Samples {
     private static let day: Int64 = 86_400_000
-    private static let month: Int64 = 30 * day
+    static let month: Int64 = 30 * day
 
     /// Returns the payload of a signed transaction (JWSTransactionDecodedPayload).
     public static func transaction(

@@ -2,7 +2,7 @@
 public struct Entitlements: Equatable, Sendable {
     /// The moment that the answer is about.
     public var at: Timestamp
-    /// By environment, then bundle identifier.
+    /// By environment, then bundle identifier, then store.
     public var apps: [AppEntitlements] = []
     /// The newest date at which Apple signed any of the evidence.
     public var newestSignedDate: Timestamp?
@@ -26,8 +26,10 @@ public struct Entitlements: Equatable, Sendable {
 public struct AppEntitlements: Equatable, Sendable {
     /// The environment of the evidence.
     public var environment: StoreEnvironment
-    /// The app's bundle identifier.
+    /// The app's bundle identifier; at other stores its package.
     public var bundleId: String
+    /// The store that signed the evidence.
+    public var store = EvidenceStore.apple
     /// By group identifier.
     public var subscriptionGroups: [SubscriptionGroup] = []
     /// By product identifier.
@@ -40,9 +42,12 @@ public struct AppEntitlements: Equatable, Sendable {
     public var customers = Customers()
 
     /// Creates the answer for an app without purchases.
-    public init(environment: StoreEnvironment, bundleId: String) {
+    public init(
+        environment: StoreEnvironment, bundleId: String, store: EvidenceStore = .apple
+    ) {
         self.environment = environment
         self.bundleId = bundleId
+        self.store = store
     }
 }
 
@@ -60,37 +65,6 @@ public struct DecidedBy: Equatable, Sendable {
         self.item = item
         self.transactionId = transactionId
         self.signedDate = signedDate
-    }
-}
-
-/// When to ask the App Store about one subscription.
-public struct EntitlementRefresh: Equatable, Sendable {
-    /// Why the evidence ends there. An open enumeration: keeps values that later versions add.
-    public struct Reason: RawRepresentable, Hashable, Sendable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        /// A period that should renew ends.
-        public static let periodEnds = Self(rawValue: "PERIOD_ENDS")
-        /// Nothing says what happened after the end of the last period, or the transaction of the
-        /// period in force is missing.
-        public static let statusUnknown = Self(rawValue: "STATUS_UNKNOWN")
-        /// Apple tries to charge again.
-        public static let billingRetry = Self(rawValue: "BILLING_RETRY")
-    }
-
-    /// The transaction to ask about.
-    public var transactionId: String
-    /// Not after the moment of the decision: at once.
-    public var at: Timestamp
-    /// Why.
-    public var reason: Reason
-
-    /// Creates a request to ask.
-    public init(transactionId: String, at: Timestamp, reason: Reason) {
-        self.transactionId = transactionId
-        self.at = at
-        self.reason = reason
     }
 }
 

@@ -24,6 +24,20 @@ public struct EvidenceIdentifiers: Equatable, Sendable {
             appTransactionId = transaction.payload.appTransactionId
         case .transactionReceipt(let receipt): originalTransactionId = receipt.originalTransactionId
         case .notification(let notification): read(notification)
+        case .googlePurchase(let purchase):
+            originalTransactionId = purchase.payload.purchaseToken
+            appAccountToken = purchase.payload.obfuscatedAccountId
+        case .huaweiPurchase(let purchase):
+            originalTransactionId = purchase.payload.purchaseToken
+        case .harmonyPurchase(let purchase):
+            originalTransactionId = purchase.payload.purchaseToken
+        case .harmonySubscription(let subscription):
+            originalTransactionId = subscription.payload.purchaseToken
+        case .harmonyNotification(let notification):
+            let payload = notification.payload
+            originalTransactionId = payload.purchaseToken
+            notificationType = payload.notificationType.map { NotificationTypeV2(rawValue: $0) }
+            subtype = payload.notificationSubtype.map { Subtype(rawValue: $0) }
         case .appReceipt, .serverAnswer, .realtimeRequest, .notificationV1, nil: break
         }
     }

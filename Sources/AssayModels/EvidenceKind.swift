@@ -18,6 +18,16 @@ public enum EvidenceKind: Int32, Sendable, CaseIterable {
     case serverAnswer = 8
     /// A retired version 1 App Store Server Notification. Only the receipt in it is signed.
     case notificationV1 = 9
+    /// A purchase of Google Play: its JSON and the signature.
+    case googlePurchase = 10
+    /// A purchase of Huawei AppGallery on Android (HMS): its JSON and the signature.
+    case huaweiPurchase = 11
+    /// A purchase of Huawei's IAP Kit on HarmonyOS, as a JWS.
+    case harmonyPurchase = 12
+    /// The state of a subscription of Huawei's IAP Kit on HarmonyOS, as a JWS.
+    case harmonySubscription = 13
+    /// A notification of Huawei's IAP Kit for HarmonyOS, as a JWS or as its POST body.
+    case harmonyNotification = 14
 
     /// The command line's name for the kind, such as `renewal-info`.
     public var name: String {
@@ -31,6 +41,11 @@ public enum EvidenceKind: Int32, Sendable, CaseIterable {
         case .transactionReceipt: "transaction-receipt"
         case .serverAnswer: "server-answer"
         case .notificationV1: "notification-v1"
+        case .googlePurchase: "google-purchase"
+        case .huaweiPurchase: "huawei-purchase"
+        case .harmonyPurchase: "harmony-purchase"
+        case .harmonySubscription: "harmony-subscription"
+        case .harmonyNotification: "harmony-notification"
         }
     }
 

@@ -107,6 +107,9 @@ extension PurchaseIdentity {
             hasEnd: receipt.expiresDate != nil)
     }
 
+    /// A purchase of another store.
+    package init(purchaseToken: String) { self.init(id: purchaseToken) }
+
     /// The purchase of the app itself.
     package init(appTransactionId: String) {
         self.init(id: EvidenceKind.appTransaction.name, lineItem: appTransactionId)

@@ -9,6 +9,9 @@ public struct Verification: Equatable, Sendable {
     public var kind: EvidenceKind?
     /// The environment of the signed payload; nil until its signature verifies.
     public var environment: StoreEnvironment?
+    /// The state of a purchase of another store than Apple's: VALID evidence can be of a purchase
+    /// that is not paid. Nil for Apple's evidence, and until the signature verifies.
+    public var state: PurchaseState?
     /// Names the purchase: grant it once by this key. It is the same for every evidence of one
     /// purchase, also for a refund; that of a notification is the key of its transaction. An ECDSA
     /// signature has a second valid form, so the text of a token is not a deduplication key.
@@ -26,7 +29,7 @@ public struct Verification: Equatable, Sendable {
     /// The payload; present exactly when the verdict is VALID.
     public var evidence: VerifiedEvidence?
     /// The wrapper that the evidence was in, if the verifier opened one: `Unity`, `React Native`,
-    /// `Cordova` or `Flutter`.
+    /// `Cordova`, `Flutter` or `Billing Library`.
     public var unwrapped: String?
 
     /// Creates a verification.
@@ -34,7 +37,7 @@ public struct Verification: Equatable, Sendable {
         verdict: Verdict, detail: String, kind: EvidenceKind? = nil,
         environment: StoreEnvironment? = nil, dedupKey: String? = nil, evidenceKey: String? = nil,
         certificate: SigningCertificate? = nil, evidence: VerifiedEvidence? = nil,
-        unwrapped: String? = nil
+        unwrapped: String? = nil, state: PurchaseState? = nil
     ) {
         self.verdict = verdict
         self.detail = detail
@@ -45,6 +48,7 @@ public struct Verification: Equatable, Sendable {
         self.certificate = certificate
         self.evidence = evidence
         self.unwrapped = unwrapped
+        self.state = state
     }
 }
 
@@ -155,4 +159,14 @@ public enum VerifiedEvidence: Equatable, Sendable {
     indirect case serverAnswer(ServerAnswer)
     /// A version 1 App Store Server Notification.
     indirect case notificationV1(VerifiedNotificationV1)
+    /// A purchase of Google Play.
+    case googlePurchase(VerifiedPayload<GooglePurchase>)
+    /// A purchase of Huawei AppGallery on Android.
+    case huaweiPurchase(VerifiedPayload<HuaweiPurchase>)
+    /// A purchase of Huawei AppGallery on HarmonyOS.
+    case harmonyPurchase(VerifiedPayload<HarmonyPurchase>)
+    /// The state of a subscription of Huawei AppGallery on HarmonyOS.
+    case harmonySubscription(VerifiedPayload<HarmonySubscription>)
+    /// A notification of Huawei AppGallery for HarmonyOS.
+    case harmonyNotification(VerifiedPayload<HarmonyNotification>)
 }

@@ -3292,6 +3292,231 @@ void   assay__v1__purchase_info_member__free_unpacked
   assert(message->base.descriptor == &assay__v1__purchase_info_member__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   assay__v1__google_purchase__init
+                     (Assay__V1__GooglePurchase         *message)
+{
+  static const Assay__V1__GooglePurchase init_value = ASSAY__V1__GOOGLE_PURCHASE__INIT;
+  *message = init_value;
+}
+size_t assay__v1__google_purchase__get_packed_size
+                     (const Assay__V1__GooglePurchase *message)
+{
+  assert(message->base.descriptor == &assay__v1__google_purchase__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__google_purchase__pack
+                     (const Assay__V1__GooglePurchase *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__google_purchase__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__google_purchase__pack_to_buffer
+                     (const Assay__V1__GooglePurchase *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__google_purchase__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__GooglePurchase *
+       assay__v1__google_purchase__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__GooglePurchase *)
+     protobuf_c_message_unpack (&assay__v1__google_purchase__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__google_purchase__free_unpacked
+                     (Assay__V1__GooglePurchase *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__google_purchase__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__huawei_purchase__init
+                     (Assay__V1__HuaweiPurchase         *message)
+{
+  static const Assay__V1__HuaweiPurchase init_value = ASSAY__V1__HUAWEI_PURCHASE__INIT;
+  *message = init_value;
+}
+size_t assay__v1__huawei_purchase__get_packed_size
+                     (const Assay__V1__HuaweiPurchase *message)
+{
+  assert(message->base.descriptor == &assay__v1__huawei_purchase__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__huawei_purchase__pack
+                     (const Assay__V1__HuaweiPurchase *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__huawei_purchase__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__huawei_purchase__pack_to_buffer
+                     (const Assay__V1__HuaweiPurchase *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__huawei_purchase__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__HuaweiPurchase *
+       assay__v1__huawei_purchase__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__HuaweiPurchase *)
+     protobuf_c_message_unpack (&assay__v1__huawei_purchase__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__huawei_purchase__free_unpacked
+                     (Assay__V1__HuaweiPurchase *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__huawei_purchase__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__harmony_purchase__init
+                     (Assay__V1__HarmonyPurchase         *message)
+{
+  static const Assay__V1__HarmonyPurchase init_value = ASSAY__V1__HARMONY_PURCHASE__INIT;
+  *message = init_value;
+}
+size_t assay__v1__harmony_purchase__get_packed_size
+                     (const Assay__V1__HarmonyPurchase *message)
+{
+  assert(message->base.descriptor == &assay__v1__harmony_purchase__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__harmony_purchase__pack
+                     (const Assay__V1__HarmonyPurchase *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__harmony_purchase__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__harmony_purchase__pack_to_buffer
+                     (const Assay__V1__HarmonyPurchase *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__harmony_purchase__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__HarmonyPurchase *
+       assay__v1__harmony_purchase__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__HarmonyPurchase *)
+     protobuf_c_message_unpack (&assay__v1__harmony_purchase__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__harmony_purchase__free_unpacked
+                     (Assay__V1__HarmonyPurchase *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__harmony_purchase__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__harmony_subscription__init
+                     (Assay__V1__HarmonySubscription         *message)
+{
+  static const Assay__V1__HarmonySubscription init_value = ASSAY__V1__HARMONY_SUBSCRIPTION__INIT;
+  *message = init_value;
+}
+size_t assay__v1__harmony_subscription__get_packed_size
+                     (const Assay__V1__HarmonySubscription *message)
+{
+  assert(message->base.descriptor == &assay__v1__harmony_subscription__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__harmony_subscription__pack
+                     (const Assay__V1__HarmonySubscription *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__harmony_subscription__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__harmony_subscription__pack_to_buffer
+                     (const Assay__V1__HarmonySubscription *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__harmony_subscription__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__HarmonySubscription *
+       assay__v1__harmony_subscription__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__HarmonySubscription *)
+     protobuf_c_message_unpack (&assay__v1__harmony_subscription__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__harmony_subscription__free_unpacked
+                     (Assay__V1__HarmonySubscription *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__harmony_subscription__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__harmony_notification__init
+                     (Assay__V1__HarmonyNotification         *message)
+{
+  static const Assay__V1__HarmonyNotification init_value = ASSAY__V1__HARMONY_NOTIFICATION__INIT;
+  *message = init_value;
+}
+size_t assay__v1__harmony_notification__get_packed_size
+                     (const Assay__V1__HarmonyNotification *message)
+{
+  assert(message->base.descriptor == &assay__v1__harmony_notification__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__harmony_notification__pack
+                     (const Assay__V1__HarmonyNotification *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__harmony_notification__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__harmony_notification__pack_to_buffer
+                     (const Assay__V1__HarmonyNotification *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__harmony_notification__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__HarmonyNotification *
+       assay__v1__harmony_notification__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__HarmonyNotification *)
+     protobuf_c_message_unpack (&assay__v1__harmony_notification__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__harmony_notification__free_unpacked
+                     (Assay__V1__HarmonyNotification *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__harmony_notification__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor assay__v1__request_head__field_descriptors[11] =
 {
   {
@@ -4777,7 +5002,7 @@ const ProtobufCMessageDescriptor assay__v1__entitlements__descriptor =
   (ProtobufCMessageInit) assay__v1__entitlements__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__entitlement_refresh__field_descriptors[3] =
+static const ProtobufCFieldDescriptor assay__v1__entitlement_refresh__field_descriptors[4] =
 {
   {
     "transaction_id",
@@ -4815,16 +5040,29 @@ static const ProtobufCFieldDescriptor assay__v1__entitlement_refresh__field_desc
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "store",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__EntitlementRefresh, has_store),
+    offsetof(Assay__V1__EntitlementRefresh, store),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__entitlement_refresh__field_indices_by_name[] = {
   1,   /* field[1] = at */
   2,   /* field[2] = reason */
+  3,   /* field[3] = store */
   0,   /* field[0] = transaction_id */
 };
 static const ProtobufCIntRange assay__v1__entitlement_refresh__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor assay__v1__entitlement_refresh__descriptor =
 {
@@ -4834,14 +5072,14 @@ const ProtobufCMessageDescriptor assay__v1__entitlement_refresh__descriptor =
   "Assay__V1__EntitlementRefresh",
   "assay.v1",
   sizeof(Assay__V1__EntitlementRefresh),
-  3,
+  4,
   assay__v1__entitlement_refresh__field_descriptors,
   assay__v1__entitlement_refresh__field_indices_by_name,
   1,  assay__v1__entitlement_refresh__number_ranges,
   (ProtobufCMessageInit) assay__v1__entitlement_refresh__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__app_entitlements__field_descriptors[7] =
+static const ProtobufCFieldDescriptor assay__v1__app_entitlements__field_descriptors[8] =
 {
   {
     "environment",
@@ -4927,6 +5165,18 @@ static const ProtobufCFieldDescriptor assay__v1__app_entitlements__field_descrip
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "store",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__AppEntitlements, has_store),
+    offsetof(Assay__V1__AppEntitlements, store),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__app_entitlements__field_indices_by_name[] = {
   1,   /* field[1] = bundle_id */
@@ -4935,12 +5185,13 @@ static const unsigned assay__v1__app_entitlements__field_indices_by_name[] = {
   0,   /* field[0] = environment */
   3,   /* field[3] = non_consumables */
   4,   /* field[4] = non_renewing */
+  7,   /* field[7] = store */
   2,   /* field[2] = subscription_groups */
 };
 static const ProtobufCIntRange assay__v1__app_entitlements__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor assay__v1__app_entitlements__descriptor =
 {
@@ -4950,7 +5201,7 @@ const ProtobufCMessageDescriptor assay__v1__app_entitlements__descriptor =
   "Assay__V1__AppEntitlements",
   "assay.v1",
   sizeof(Assay__V1__AppEntitlements),
-  7,
+  8,
   assay__v1__app_entitlements__field_descriptors,
   assay__v1__app_entitlements__field_indices_by_name,
   1,  assay__v1__app_entitlements__number_ranges,
@@ -5950,7 +6201,7 @@ const ProtobufCMessageDescriptor assay__v1__entitlement_warning__descriptor =
   (ProtobufCMessageInit) assay__v1__entitlement_warning__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors[17] =
+static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors[23] =
 {
   {
     "verdict",
@@ -6156,6 +6407,78 @@ static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "state",
+    18,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Verification, has_state),
+    offsetof(Assay__V1__Verification, state),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "google_purchase",
+    19,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__Verification, payload_case),
+    offsetof(Assay__V1__Verification, google_purchase),
+    &assay__v1__google_purchase__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "huawei_purchase",
+    20,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__Verification, payload_case),
+    offsetof(Assay__V1__Verification, huawei_purchase),
+    &assay__v1__huawei_purchase__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "harmony_purchase",
+    21,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__Verification, payload_case),
+    offsetof(Assay__V1__Verification, harmony_purchase),
+    &assay__v1__harmony_purchase__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "harmony_subscription",
+    22,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__Verification, payload_case),
+    offsetof(Assay__V1__Verification, harmony_subscription),
+    &assay__v1__harmony_subscription__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "harmony_notification",
+    23,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__Verification, payload_case),
+    offsetof(Assay__V1__Verification, harmony_notification),
+    &assay__v1__harmony_notification__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__verification__field_indices_by_name[] = {
   11,   /* field[11] = app_receipt */
@@ -6165,12 +6488,18 @@ static const unsigned assay__v1__verification__field_indices_by_name[] = {
   1,   /* field[1] = detail */
   3,   /* field[3] = environment */
   15,   /* field[15] = evidence_key */
+  18,   /* field[18] = google_purchase */
+  22,   /* field[22] = harmony_notification */
+  20,   /* field[20] = harmony_purchase */
+  21,   /* field[21] = harmony_subscription */
+  19,   /* field[19] = huawei_purchase */
   2,   /* field[2] = kind */
   9,   /* field[9] = notification */
   14,   /* field[14] = notification_v1 */
   10,   /* field[10] = realtime_request */
   7,   /* field[7] = renewal_info */
   13,   /* field[13] = server_answer */
+  17,   /* field[17] = state */
   6,   /* field[6] = transaction */
   12,   /* field[12] = transaction_receipt */
   16,   /* field[16] = unwrapped */
@@ -6179,7 +6508,7 @@ static const unsigned assay__v1__verification__field_indices_by_name[] = {
 static const ProtobufCIntRange assay__v1__verification__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 17 }
+  { 0, 23 }
 };
 const ProtobufCMessageDescriptor assay__v1__verification__descriptor =
 {
@@ -6189,7 +6518,7 @@ const ProtobufCMessageDescriptor assay__v1__verification__descriptor =
   "Assay__V1__Verification",
   "assay.v1",
   sizeof(Assay__V1__Verification),
-  17,
+  23,
   assay__v1__verification__field_descriptors,
   assay__v1__verification__field_indices_by_name,
   1,  assay__v1__verification__number_ranges,
@@ -11395,6 +11724,950 @@ const ProtobufCMessageDescriptor assay__v1__purchase_info_member__descriptor =
   (ProtobufCMessageInit) assay__v1__purchase_info_member__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor assay__v1__google_purchase__field_descriptors[12] =
+{
+  {
+    "order_id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GooglePurchase, has_order_id),
+    offsetof(Assay__V1__GooglePurchase, order_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "package_name",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GooglePurchase, has_package_name),
+    offsetof(Assay__V1__GooglePurchase, package_name),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "product_ids",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GooglePurchase, n_product_ids),
+    offsetof(Assay__V1__GooglePurchase, product_ids),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_time",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__GooglePurchase, has_purchase_time),
+    offsetof(Assay__V1__GooglePurchase, purchase_time),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_state",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__GooglePurchase, has_purchase_state),
+    offsetof(Assay__V1__GooglePurchase, purchase_state),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_token",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GooglePurchase, has_purchase_token),
+    offsetof(Assay__V1__GooglePurchase, purchase_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "quantity",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__GooglePurchase, has_quantity),
+    offsetof(Assay__V1__GooglePurchase, quantity),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "acknowledged",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__GooglePurchase, has_acknowledged),
+    offsetof(Assay__V1__GooglePurchase, acknowledged),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "auto_renewing",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__GooglePurchase, has_auto_renewing),
+    offsetof(Assay__V1__GooglePurchase, auto_renewing),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "obfuscated_account_id",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GooglePurchase, has_obfuscated_account_id),
+    offsetof(Assay__V1__GooglePurchase, obfuscated_account_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "obfuscated_profile_id",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GooglePurchase, has_obfuscated_profile_id),
+    offsetof(Assay__V1__GooglePurchase, obfuscated_profile_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "developer_payload",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GooglePurchase, has_developer_payload),
+    offsetof(Assay__V1__GooglePurchase, developer_payload),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__google_purchase__field_indices_by_name[] = {
+  7,   /* field[7] = acknowledged */
+  8,   /* field[8] = auto_renewing */
+  11,   /* field[11] = developer_payload */
+  9,   /* field[9] = obfuscated_account_id */
+  10,   /* field[10] = obfuscated_profile_id */
+  0,   /* field[0] = order_id */
+  1,   /* field[1] = package_name */
+  2,   /* field[2] = product_ids */
+  4,   /* field[4] = purchase_state */
+  3,   /* field[3] = purchase_time */
+  5,   /* field[5] = purchase_token */
+  6,   /* field[6] = quantity */
+};
+static const ProtobufCIntRange assay__v1__google_purchase__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 12 }
+};
+const ProtobufCMessageDescriptor assay__v1__google_purchase__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.GooglePurchase",
+  "GooglePurchase",
+  "Assay__V1__GooglePurchase",
+  "assay.v1",
+  sizeof(Assay__V1__GooglePurchase),
+  12,
+  assay__v1__google_purchase__field_descriptors,
+  assay__v1__google_purchase__field_indices_by_name,
+  1,  assay__v1__google_purchase__number_ranges,
+  (ProtobufCMessageInit) assay__v1__google_purchase__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__huawei_purchase__field_descriptors[16] =
+{
+  {
+    "order_id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HuaweiPurchase, has_order_id),
+    offsetof(Assay__V1__HuaweiPurchase, order_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "package_name",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HuaweiPurchase, has_package_name),
+    offsetof(Assay__V1__HuaweiPurchase, package_name),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "application_id",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HuaweiPurchase, has_application_id),
+    offsetof(Assay__V1__HuaweiPurchase, application_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "product_id",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HuaweiPurchase, has_product_id),
+    offsetof(Assay__V1__HuaweiPurchase, product_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__HuaweiPurchase, has_kind),
+    offsetof(Assay__V1__HuaweiPurchase, kind),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_time",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__HuaweiPurchase, has_purchase_time),
+    offsetof(Assay__V1__HuaweiPurchase, purchase_time),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_state",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__HuaweiPurchase, has_purchase_state),
+    offsetof(Assay__V1__HuaweiPurchase, purchase_state),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_token",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HuaweiPurchase, has_purchase_token),
+    offsetof(Assay__V1__HuaweiPurchase, purchase_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_type",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__HuaweiPurchase, has_purchase_type),
+    offsetof(Assay__V1__HuaweiPurchase, purchase_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "quantity",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__HuaweiPurchase, has_quantity),
+    offsetof(Assay__V1__HuaweiPurchase, quantity),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subscription_id",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HuaweiPurchase, has_subscription_id),
+    offsetof(Assay__V1__HuaweiPurchase, subscription_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "sub_isvalid",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__HuaweiPurchase, has_sub_isvalid),
+    offsetof(Assay__V1__HuaweiPurchase, sub_isvalid),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "expiration_date",
+    13,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__HuaweiPurchase, has_expiration_date),
+    offsetof(Assay__V1__HuaweiPurchase, expiration_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cancel_time",
+    14,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__HuaweiPurchase, has_cancel_time),
+    offsetof(Assay__V1__HuaweiPurchase, cancel_time),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "auto_renewing",
+    15,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__HuaweiPurchase, has_auto_renewing),
+    offsetof(Assay__V1__HuaweiPurchase, auto_renewing),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "developer_payload",
+    16,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HuaweiPurchase, has_developer_payload),
+    offsetof(Assay__V1__HuaweiPurchase, developer_payload),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__huawei_purchase__field_indices_by_name[] = {
+  2,   /* field[2] = application_id */
+  14,   /* field[14] = auto_renewing */
+  13,   /* field[13] = cancel_time */
+  15,   /* field[15] = developer_payload */
+  12,   /* field[12] = expiration_date */
+  4,   /* field[4] = kind */
+  0,   /* field[0] = order_id */
+  1,   /* field[1] = package_name */
+  3,   /* field[3] = product_id */
+  6,   /* field[6] = purchase_state */
+  5,   /* field[5] = purchase_time */
+  7,   /* field[7] = purchase_token */
+  8,   /* field[8] = purchase_type */
+  9,   /* field[9] = quantity */
+  11,   /* field[11] = sub_isvalid */
+  10,   /* field[10] = subscription_id */
+};
+static const ProtobufCIntRange assay__v1__huawei_purchase__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 16 }
+};
+const ProtobufCMessageDescriptor assay__v1__huawei_purchase__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.HuaweiPurchase",
+  "HuaweiPurchase",
+  "Assay__V1__HuaweiPurchase",
+  "assay.v1",
+  sizeof(Assay__V1__HuaweiPurchase),
+  16,
+  assay__v1__huawei_purchase__field_descriptors,
+  assay__v1__huawei_purchase__field_indices_by_name,
+  1,  assay__v1__huawei_purchase__number_ranges,
+  (ProtobufCMessageInit) assay__v1__huawei_purchase__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__harmony_purchase__field_descriptors[14] =
+{
+  {
+    "environment",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonyPurchase, has_environment),
+    offsetof(Assay__V1__HarmonyPurchase, environment),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "application_id",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonyPurchase, has_application_id),
+    offsetof(Assay__V1__HarmonyPurchase, application_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "package_name",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonyPurchase, has_package_name),
+    offsetof(Assay__V1__HarmonyPurchase, package_name),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_order_id",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonyPurchase, has_purchase_order_id),
+    offsetof(Assay__V1__HarmonyPurchase, purchase_order_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_token",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonyPurchase, has_purchase_token),
+    offsetof(Assay__V1__HarmonyPurchase, purchase_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "product_id",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonyPurchase, has_product_id),
+    offsetof(Assay__V1__HarmonyPurchase, product_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "product_type",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__HarmonyPurchase, has_product_type),
+    offsetof(Assay__V1__HarmonyPurchase, product_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_time",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__HarmonyPurchase, has_purchase_time),
+    offsetof(Assay__V1__HarmonyPurchase, purchase_time),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "quantity",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__HarmonyPurchase, has_quantity),
+    offsetof(Assay__V1__HarmonyPurchase, quantity),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "finish_status",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__HarmonyPurchase, has_finish_status),
+    offsetof(Assay__V1__HarmonyPurchase, finish_status),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revocation_time",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__HarmonyPurchase, has_revocation_time),
+    offsetof(Assay__V1__HarmonyPurchase, revocation_time),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revocation_reason_code",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__HarmonyPurchase, has_revocation_reason_code),
+    offsetof(Assay__V1__HarmonyPurchase, revocation_reason_code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "developer_payload",
+    13,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonyPurchase, has_developer_payload),
+    offsetof(Assay__V1__HarmonyPurchase, developer_payload),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "signed_time",
+    14,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__HarmonyPurchase, has_signed_time),
+    offsetof(Assay__V1__HarmonyPurchase, signed_time),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__harmony_purchase__field_indices_by_name[] = {
+  1,   /* field[1] = application_id */
+  12,   /* field[12] = developer_payload */
+  0,   /* field[0] = environment */
+  9,   /* field[9] = finish_status */
+  2,   /* field[2] = package_name */
+  5,   /* field[5] = product_id */
+  6,   /* field[6] = product_type */
+  3,   /* field[3] = purchase_order_id */
+  7,   /* field[7] = purchase_time */
+  4,   /* field[4] = purchase_token */
+  8,   /* field[8] = quantity */
+  11,   /* field[11] = revocation_reason_code */
+  10,   /* field[10] = revocation_time */
+  13,   /* field[13] = signed_time */
+};
+static const ProtobufCIntRange assay__v1__harmony_purchase__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 14 }
+};
+const ProtobufCMessageDescriptor assay__v1__harmony_purchase__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.HarmonyPurchase",
+  "HarmonyPurchase",
+  "Assay__V1__HarmonyPurchase",
+  "assay.v1",
+  sizeof(Assay__V1__HarmonyPurchase),
+  14,
+  assay__v1__harmony_purchase__field_descriptors,
+  assay__v1__harmony_purchase__field_indices_by_name,
+  1,  assay__v1__harmony_purchase__number_ranges,
+  (ProtobufCMessageInit) assay__v1__harmony_purchase__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__harmony_subscription__field_descriptors[11] =
+{
+  {
+    "environment",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonySubscription, has_environment),
+    offsetof(Assay__V1__HarmonySubscription, environment),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "application_id",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonySubscription, has_application_id),
+    offsetof(Assay__V1__HarmonySubscription, application_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "package_name",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonySubscription, has_package_name),
+    offsetof(Assay__V1__HarmonySubscription, package_name),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "sub_group_id",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonySubscription, has_sub_group_id),
+    offsetof(Assay__V1__HarmonySubscription, sub_group_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subscription_id",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonySubscription, has_subscription_id),
+    offsetof(Assay__V1__HarmonySubscription, subscription_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_token",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonySubscription, has_purchase_token),
+    offsetof(Assay__V1__HarmonySubscription, purchase_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "status",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__HarmonySubscription, has_status),
+    offsetof(Assay__V1__HarmonySubscription, status),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "expires_time",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__HarmonySubscription, has_expires_time),
+    offsetof(Assay__V1__HarmonySubscription, expires_time),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "last_purchase_order",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__HarmonySubscription, last_purchase_order),
+    &assay__v1__harmony_purchase__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "auto_renew_status_code",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__HarmonySubscription, has_auto_renew_status_code),
+    offsetof(Assay__V1__HarmonySubscription, auto_renew_status_code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "signed_time",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__HarmonySubscription, has_signed_time),
+    offsetof(Assay__V1__HarmonySubscription, signed_time),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__harmony_subscription__field_indices_by_name[] = {
+  1,   /* field[1] = application_id */
+  9,   /* field[9] = auto_renew_status_code */
+  0,   /* field[0] = environment */
+  7,   /* field[7] = expires_time */
+  8,   /* field[8] = last_purchase_order */
+  2,   /* field[2] = package_name */
+  5,   /* field[5] = purchase_token */
+  10,   /* field[10] = signed_time */
+  6,   /* field[6] = status */
+  3,   /* field[3] = sub_group_id */
+  4,   /* field[4] = subscription_id */
+};
+static const ProtobufCIntRange assay__v1__harmony_subscription__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 11 }
+};
+const ProtobufCMessageDescriptor assay__v1__harmony_subscription__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.HarmonySubscription",
+  "HarmonySubscription",
+  "Assay__V1__HarmonySubscription",
+  "assay.v1",
+  sizeof(Assay__V1__HarmonySubscription),
+  11,
+  assay__v1__harmony_subscription__field_descriptors,
+  assay__v1__harmony_subscription__field_indices_by_name,
+  1,  assay__v1__harmony_subscription__number_ranges,
+  (ProtobufCMessageInit) assay__v1__harmony_subscription__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__harmony_notification__field_descriptors[10] =
+{
+  {
+    "notification_type",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonyNotification, has_notification_type),
+    offsetof(Assay__V1__HarmonyNotification, notification_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "notification_subtype",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonyNotification, has_notification_subtype),
+    offsetof(Assay__V1__HarmonyNotification, notification_subtype),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "notification_request_id",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonyNotification, has_notification_request_id),
+    offsetof(Assay__V1__HarmonyNotification, notification_request_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "environment",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonyNotification, has_environment),
+    offsetof(Assay__V1__HarmonyNotification, environment),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "application_id",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonyNotification, has_application_id),
+    offsetof(Assay__V1__HarmonyNotification, application_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "package_name",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonyNotification, has_package_name),
+    offsetof(Assay__V1__HarmonyNotification, package_name),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "product_id",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonyNotification, has_product_id),
+    offsetof(Assay__V1__HarmonyNotification, product_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_token",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonyNotification, has_purchase_token),
+    offsetof(Assay__V1__HarmonyNotification, purchase_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_order_id",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HarmonyNotification, has_purchase_order_id),
+    offsetof(Assay__V1__HarmonyNotification, purchase_order_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "signed_time",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__HarmonyNotification, has_signed_time),
+    offsetof(Assay__V1__HarmonyNotification, signed_time),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__harmony_notification__field_indices_by_name[] = {
+  4,   /* field[4] = application_id */
+  3,   /* field[3] = environment */
+  2,   /* field[2] = notification_request_id */
+  1,   /* field[1] = notification_subtype */
+  0,   /* field[0] = notification_type */
+  5,   /* field[5] = package_name */
+  6,   /* field[6] = product_id */
+  8,   /* field[8] = purchase_order_id */
+  7,   /* field[7] = purchase_token */
+  9,   /* field[9] = signed_time */
+};
+static const ProtobufCIntRange assay__v1__harmony_notification__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 10 }
+};
+const ProtobufCMessageDescriptor assay__v1__harmony_notification__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.HarmonyNotification",
+  "HarmonyNotification",
+  "Assay__V1__HarmonyNotification",
+  "assay.v1",
+  sizeof(Assay__V1__HarmonyNotification),
+  10,
+  assay__v1__harmony_notification__field_descriptors,
+  assay__v1__harmony_notification__field_indices_by_name,
+  1,  assay__v1__harmony_notification__number_ranges,
+  (ProtobufCMessageInit) assay__v1__harmony_notification__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCEnumValue assay__v1__in_app_selection__enum_values_by_number[5] =
 {
   { "IN_APP_SELECTION_UNSPECIFIED", "ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_UNSPECIFIED", 0 },
@@ -11489,7 +12762,7 @@ const ProtobufCEnumDescriptor assay__v1__serving_status__descriptor =
   assay__v1__serving_status__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue assay__v1__evidence_kind__enum_values_by_number[10] =
+static const ProtobufCEnumValue assay__v1__evidence_kind__enum_values_by_number[15] =
 {
   { "EVIDENCE_KIND_UNSPECIFIED", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_UNSPECIFIED", 0 },
   { "EVIDENCE_KIND_TRANSACTION", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_TRANSACTION", 1 },
@@ -11501,14 +12774,24 @@ static const ProtobufCEnumValue assay__v1__evidence_kind__enum_values_by_number[
   { "EVIDENCE_KIND_TRANSACTION_RECEIPT", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_TRANSACTION_RECEIPT", 7 },
   { "EVIDENCE_KIND_SERVER_ANSWER", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_SERVER_ANSWER", 8 },
   { "EVIDENCE_KIND_NOTIFICATION_V1", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_NOTIFICATION_V1", 9 },
+  { "EVIDENCE_KIND_GOOGLE_PURCHASE", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_GOOGLE_PURCHASE", 10 },
+  { "EVIDENCE_KIND_HUAWEI_PURCHASE", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HUAWEI_PURCHASE", 11 },
+  { "EVIDENCE_KIND_HARMONY_PURCHASE", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HARMONY_PURCHASE", 12 },
+  { "EVIDENCE_KIND_HARMONY_SUBSCRIPTION", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HARMONY_SUBSCRIPTION", 13 },
+  { "EVIDENCE_KIND_HARMONY_NOTIFICATION", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HARMONY_NOTIFICATION", 14 },
 };
 static const ProtobufCIntRange assay__v1__evidence_kind__value_ranges[] = {
-{0, 0},{0, 10}
+{0, 0},{0, 15}
 };
-static const ProtobufCEnumValueIndex assay__v1__evidence_kind__enum_values_by_name[10] =
+static const ProtobufCEnumValueIndex assay__v1__evidence_kind__enum_values_by_name[15] =
 {
   { "EVIDENCE_KIND_APP_RECEIPT", 6 },
   { "EVIDENCE_KIND_APP_TRANSACTION", 3 },
+  { "EVIDENCE_KIND_GOOGLE_PURCHASE", 10 },
+  { "EVIDENCE_KIND_HARMONY_NOTIFICATION", 14 },
+  { "EVIDENCE_KIND_HARMONY_PURCHASE", 12 },
+  { "EVIDENCE_KIND_HARMONY_SUBSCRIPTION", 13 },
+  { "EVIDENCE_KIND_HUAWEI_PURCHASE", 11 },
   { "EVIDENCE_KIND_NOTIFICATION", 4 },
   { "EVIDENCE_KIND_NOTIFICATION_V1", 9 },
   { "EVIDENCE_KIND_REALTIME_REQUEST", 5 },
@@ -11525,9 +12808,9 @@ const ProtobufCEnumDescriptor assay__v1__evidence_kind__descriptor =
   "EvidenceKind",
   "Assay__V1__EvidenceKind",
   "assay.v1",
-  10,
+  15,
   assay__v1__evidence_kind__enum_values_by_number,
-  10,
+  15,
   assay__v1__evidence_kind__enum_values_by_name,
   1,
   assay__v1__evidence_kind__value_ranges,

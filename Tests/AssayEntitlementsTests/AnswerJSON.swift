@@ -40,6 +40,7 @@ struct AnswerJSON {
         list.object { object in
             object.member("environment", app.environment.rawValue)
             object.member("bundleId", app.bundleId)
+            object.member("store", app.store.rawValue)
             object.array("subscriptionGroups") { list in
                 for group in app.subscriptionGroups {
                     list.object { object in

@@ -125,6 +125,42 @@ import Testing
         }
     }
 
+    @Test func purchasesOfOtherStoresMatchTheLibrary() async throws {
+        let minter = try StoreMinter()
+        var policy = Minted.policy
+        policy.google.keys = [try PurchaseKey(minter.publicKey)]
+        policy.huawei.keys = policy.google.keys
+        let text = Samples.googlePurchase(
+            index: 1, bundleId: Minted.bundleId, productId: "gold", environment: .sandbox,
+            signedDate: Minted.now, state: 4)
+        let ofHuawei = Samples.huaweiPurchase(
+            index: 1, bundleId: Minted.bundleId, productId: "gold", environment: .sandbox,
+            signedDate: Minted.now)
+        let purchase = try minter.sign(text, .google)
+        let cases: [(EvidenceKind, [UInt8], Expectations, Verdict)] = [
+            (.googlePurchase, purchase, .none, .valid),
+            (.googlePurchase, purchase, Expectations(productIds: ["gold"]), .valid),
+            (.googlePurchase, purchase, Expectations(productIds: ["silver"]), .mismatch),
+            (.googlePurchase, purchase, Expectations(bundleId: "x"), .wrongBundle),
+            (.googlePurchase, try minter.sign(text, .huawei), .none, .invalidSignature),
+            (.googlePurchase, Array("{}".utf8), .none, .malformed),
+            (.googlePurchase, [], .none, .malformed),
+            (.huaweiPurchase, try minter.sign(ofHuawei, .huawei), .none, .valid),
+            (.huaweiPurchase, try minter.sign(ofHuawei, .huaweiPSS), .none, .valid),
+        ]
+        try await withClient {
+            guard let entry = $0.apps["game"] else { return }
+            $0.apps["game"] = AppEntry(verifier: entry.verifier, policy: policy)
+        } _: { test, client in
+            for (kind, evidence, expectations, verdict) in cases {
+                try await expectSame(
+                    kind, evidence, expectations, policy: policy, verdict: verdict, test, client)
+            }
+            let answer = try await client.verify(purchase, VerifyCall(kind: .googlePurchase))
+            #expect(answer.verification.state == .pending)
+        }
+    }
+
     /// Answers of one and of many tokens, with known and with unknown chains.
     @Test func serverAnswersMatchTheLibrary() async throws {
         func history(_ count: Int, by authority: DevelopmentCA) throws -> [UInt8] {

@@ -53,7 +53,9 @@ enum Fixture {
                         index: $0, bundleId: $1, appAppleId: $2, environment: $3, signedDate: $4,
                         signedTransactionInfo: nil, signedRenewalInfo: nil)
                 }
-            case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
+            case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1,
+                .googlePurchase, .huaweiPurchase, .harmonyPurchase, .harmonySubscription,
+                .harmonyNotification:
                 fatalError("no JWS")
             }
         return change(make(index, bundle, app, environment, signed), changes)

@@ -268,7 +268,9 @@ import Testing
                 kind, index: index, bundleId: "com.example.app", appAppleId: 1234,
                 environment: .production, signedDate: Self.now)
         }
-        if [.appReceipt, .transactionReceipt, .notificationV1].contains(kind) {
+        if [.appReceipt, .transactionReceipt, .notificationV1].contains(kind)
+            || kind.store != .apple
+        {
             #expect(throws: MintError.notAToken(kind)) { try mint(0) }
             return
         }

@@ -205,7 +205,7 @@ struct HostileMessageTests {
         // Kinds 10, 0, -1 and Int32.min are unknown.
         let kinds: [([UInt8], EvidenceKind?)] = [
             ([1], .transaction), ([7], .transactionReceipt), ([8], .serverAnswer),
-            ([9], .notificationV1), ([10], nil), ([0], nil),
+            ([9], .notificationV1), ([127], nil), ([0], nil),
             (Self.varint(UInt64(bitPattern: -1)), nil),
             (Self.varint(UInt64(bitPattern: Int64(Int32.min))), nil),
         ]

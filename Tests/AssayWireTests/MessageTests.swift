@@ -79,7 +79,7 @@ struct MessageTests {
                     verdict: .valid, detail: "all checks passed", kind: .notification,
                     environment: .sandbox, dedupKey: "", evidenceKey: "e",
                     certificate: certificate,
-                    evidence: evidence)
+                    evidence: evidence, state: .pending)
                 let head = ResponseHead(id: 9, result: .verification(verification))
                 #expect(try roundTrip(head) == head)
             }
@@ -200,6 +200,9 @@ struct MessageTests {
                     renewalInfo: bare(.sample(style)), appTransaction: bare(.sample(style)),
                     dedupKey: "n")),
             .serverAnswer(.sample(style)), .notificationV1(.sample(style)),
+            .googlePurchase(bare(.sample(style))), .huaweiPurchase(bare(.sample(style))),
+            .harmonyPurchase(bare(.sample(style))), .harmonySubscription(bare(.sample(style))),
+            .harmonyNotification(bare(.sample(style))),
         ]
     }
 

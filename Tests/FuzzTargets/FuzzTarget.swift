@@ -37,7 +37,8 @@ public struct FuzzTarget: Sendable {
             httpConnection(authority), fields, gzip, lines, inspection(authority),
             storeAnswer(authority),
             localStore(authority), explanation(authority), form, evidenceForm(authority),
-            keyFile, signing, ocspResponse(authority), revocationList(authority),
+            keyFile, signing, purchase(authority), ocspResponse(authority),
+            revocationList(authority),
         ]
     }
 }

@@ -213,7 +213,11 @@ extension FormCaseMaker {
         add(
             "Unity of Google Play", "googlePurchase",
             #"{"Store":"GooglePlay","TransactionID":"1","Payload":"{\"json\":\"\"}"}"#,
-            "ask that store", not: #"{"Store":"AppleAppStore"}"#)
+            "without json and signature", not: #"{"Store":"AppleAppStore"}"#)
+        add(
+            "Unity of Amazon", "amazonPurchase",
+            #"{"Store":"AmazonApps","TransactionID":"1","Payload":"{}"}"#, "ask that store",
+            not: #"{"Store":"AppleAppStore"}"#)
         add(
             "Unity's test store", "unityTestStore",
             #"{"Store":"fake","TransactionID":"1","Payload":"ThisIsFakeReceiptData"}"#,

@@ -105,19 +105,34 @@ const (
 	// The POST body of a retired version 1 App Store Server Notification. Only the app receipt in
 	// unified_receipt.latest_receipt is signed.
 	KindNotificationV1 EvidenceKind = 9
+	// A purchase of Google Play: JSON with its text and the signature.
+	KindGooglePurchase EvidenceKind = 10
+	// A purchase of Huawei AppGallery on Android (HMS): JSON with its text and the signature.
+	KindHuaweiPurchase EvidenceKind = 11
+	// A purchase of Huawei's IAP Kit on HarmonyOS, as a JWS.
+	KindHarmonyPurchase EvidenceKind = 12
+	// The state of a subscription of Huawei's IAP Kit on HarmonyOS, as a JWS.
+	KindHarmonySubscription EvidenceKind = 13
+	// A notification of Huawei's IAP Kit for HarmonyOS, as a JWS or as its POST body.
+	KindHarmonyNotification EvidenceKind = 14
 )
 
 var evidenceKindNames = map[EvidenceKind]string{
-	0: "UNSPECIFIED",
-	1: "TRANSACTION",
-	2: "RENEWAL_INFO",
-	3: "APP_TRANSACTION",
-	4: "NOTIFICATION",
-	5: "REALTIME_REQUEST",
-	6: "APP_RECEIPT",
-	7: "TRANSACTION_RECEIPT",
-	8: "SERVER_ANSWER",
-	9: "NOTIFICATION_V1",
+	0:  "UNSPECIFIED",
+	1:  "TRANSACTION",
+	2:  "RENEWAL_INFO",
+	3:  "APP_TRANSACTION",
+	4:  "NOTIFICATION",
+	5:  "REALTIME_REQUEST",
+	6:  "APP_RECEIPT",
+	7:  "TRANSACTION_RECEIPT",
+	8:  "SERVER_ANSWER",
+	9:  "NOTIFICATION_V1",
+	10: "GOOGLE_PURCHASE",
+	11: "HUAWEI_PURCHASE",
+	12: "HARMONY_PURCHASE",
+	13: "HARMONY_SUBSCRIPTION",
+	14: "HARMONY_NOTIFICATION",
 }
 
 // String returns the name in the contract, without its prefix.
@@ -529,7 +544,7 @@ type ResolvedItem struct {
 type Entitlements struct {
 	// The moment of the decision, in milliseconds since 1970.
 	At *int64
-	// By environment, then bundle identifier.
+	// By environment, then bundle identifier, then store.
 	Apps []*AppEntitlements
 	// The newest date at which Apple signed any of the evidence, in milliseconds since 1970.
 	NewestSignedDate *int64
@@ -554,13 +569,16 @@ type EntitlementRefresh struct {
 	// the end, or the transaction of the period in force is missing. BILLING_RETRY: Apple tries to
 	// charge again. Newer servers add more.
 	Reason string
+	// The store to ask: APPLE, GOOGLE, HUAWEI or HARMONY. Other stores than Apple's are asked with the
+	// purchase token, which is the transaction_id here. Absent in old answers: APPLE.
+	Store string
 }
 
 // AppEntitlements: What a customer owns in one app and environment.
 type AppEntitlements struct {
 	// The environment of the evidence, in Apple's spelling.
 	Environment string
-	// The app's bundle identifier.
+	// The app's bundle identifier; at other stores its package.
 	BundleID string
 	// By group identifier.
 	SubscriptionGroups []*SubscriptionGroup
@@ -572,6 +590,9 @@ type AppEntitlements struct {
 	Consumables []*ConsumablePurchase
 	// The customers that the evidence names.
 	Customers *Customers
+	// The store that signed the evidence: APPLE, GOOGLE, HUAWEI or HARMONY. Absent in old answers:
+	// APPLE.
+	Store string
 }
 
 // SubscriptionGroup: Subscriptions of one group. The group entitles if its deciding subscription
@@ -769,13 +790,26 @@ type Verification struct {
 	ServerAnswer *ServerAnswer
 	// Payload of NOTIFICATION_V1.
 	NotificationV1 *VerifiedNotificationV1
+	// Payload of GOOGLE_PURCHASE.
+	GooglePurchase *GooglePurchase
+	// Payload of HUAWEI_PURCHASE.
+	HuaweiPurchase *HuaweiPurchase
+	// Payload of HARMONY_PURCHASE.
+	HarmonyPurchase *HarmonyPurchase
+	// Payload of HARMONY_SUBSCRIPTION.
+	HarmonySubscription *HarmonySubscription
+	// Payload of HARMONY_NOTIFICATION.
+	HarmonyNotification *HarmonyNotification
 	// Names this statement: its kind, what it is about, and when Apple signed it. Store evidence under
 	// this key, so that a refund never loses to the purchase. Of a notification, its
 	// notification_uuid, which retries share. Absent until the signature verifies.
 	EvidenceKey string
-	// The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova or
-	// Flutter.
+	// The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova,
+	// Flutter or Billing Library.
 	Unwrapped string
+	// The state of a purchase of another store than Apple's: PURCHASED, PENDING, CANCELED, REFUNDED or
+	// UNKNOWN. Only PURCHASED is paid. Absent for Apple's evidence, and until the signature verifies.
+	State string
 }
 
 // SigningCertificate: A summary of the certificate whose key signed the evidence.
@@ -1627,6 +1661,156 @@ type PurchaseInfoMember struct {
 	Value string
 }
 
+// GooglePurchase: A purchase that Google Play signed: the JSON of Purchase.getOriginalJson(). It
+// does not say what happened since: expiry, renewal, refund, acknowledgement.
+type GooglePurchase struct {
+	// Order identifier, such as GPA.1234-5678-9012-34567. Absent in test purchases.
+	OrderID string
+	// The app.
+	PackageName string
+	// Product identifiers, of productId or productIds.
+	ProductIDs []string
+	// When it was bought, in milliseconds since 1970.
+	PurchaseTime *int64
+	// 0 purchased, 4 pending; 1 canceled and 2 refunded in very old purchases.
+	PurchaseState *int32
+	// Names the purchase for Google's API.
+	PurchaseToken string
+	// The number of items; absent for one.
+	Quantity *int32
+	// Whether the purchase was acknowledged when it was signed.
+	Acknowledged bool
+	// Whether the subscription renews, as of the signature. Absent for products.
+	AutoRenewing bool
+	// The account that the app named in obfuscated form.
+	ObfuscatedAccountID string
+	// The profile that the app named in obfuscated form.
+	ObfuscatedProfileID string
+	// Text that the app added to the purchase.
+	DeveloperPayload string
+}
+
+// HuaweiPurchase: A purchase that Huawei AppGallery signed on Android (HMS): the JSON of
+// InAppPurchaseData. It does not say what happened since.
+type HuaweiPurchase struct {
+	// Order identifier.
+	OrderID string
+	// The app.
+	PackageName string
+	// Huawei's identifier of the app.
+	ApplicationID string
+	// The product.
+	ProductID string
+	// 0 consumable, 1 non-consumable, 2 subscription.
+	Kind *int32
+	// When it was bought, in milliseconds since 1970.
+	PurchaseTime *int64
+	// 0 purchased, 1 canceled, 2 refunded, 3 pending.
+	PurchaseState *int32
+	// Names the purchase for Huawei's API.
+	PurchaseToken string
+	// 0 sandbox, 1 promotion code; absent for a paid purchase.
+	PurchaseType *int32
+	// The number of items; absent for one.
+	Quantity *int32
+	// Identifier of the subscription, which all its periods share.
+	SubscriptionID string
+	// Whether the subscription was in force at the signature (subIsvalid).
+	SubIsvalid bool
+	// End of the subscription's period, in milliseconds since 1970.
+	ExpirationDate *int64
+	// When the subscription was canceled or refunded, in milliseconds since 1970.
+	CancelTime *int64
+	// Whether the subscription renews, as of the signature.
+	AutoRenewing bool
+	// Text that the app added to the purchase.
+	DeveloperPayload string
+}
+
+// HarmonyPurchase: A purchase that Huawei's IAP Kit signed on HarmonyOS (PurchaseOrderPayload).
+type HarmonyPurchase struct {
+	// NORMAL or SANDBOX, as Huawei writes it.
+	Environment string
+	// Huawei's identifier of the app.
+	ApplicationID string
+	// The app's bundle name, in evidence that has one.
+	PackageName string
+	// Identifier of the order: a subscription has one for each period.
+	PurchaseOrderID string
+	// Names the purchase for Huawei's API.
+	PurchaseToken string
+	// The product.
+	ProductID string
+	// 0 consumable, 1 non-consumable, 2 auto-renewable subscription, 3 non-renewing subscription.
+	ProductType *int32
+	// When it was bought, in milliseconds since 1970.
+	PurchaseTime *int64
+	// The number of items; absent for one.
+	Quantity *int32
+	// 1: the app has confirmed the delivery; 2: it has not.
+	FinishStatus *int32
+	// When it was refunded or revoked, in milliseconds since 1970.
+	RevocationTime *int64
+	// Why it was refunded or revoked.
+	RevocationReasonCode *int32
+	// Text that the app added to the purchase.
+	DeveloperPayload string
+	// When Huawei signed this payload, in milliseconds since 1970.
+	SignedTime *int64
+}
+
+// HarmonySubscription: The state of a subscription that Huawei's IAP Kit signed on HarmonyOS
+// (SubGroupStatusPayload), with the members of its lastSubscriptionStatus.
+type HarmonySubscription struct {
+	// NORMAL or SANDBOX, as Huawei writes it.
+	Environment string
+	// Huawei's identifier of the app.
+	ApplicationID string
+	// The app's bundle name, in evidence that has one.
+	PackageName string
+	// Identifier of the group.
+	SubGroupID string
+	// Identifier of the subscription.
+	SubscriptionID string
+	// Names the subscription for Huawei's API.
+	PurchaseToken string
+	// The state by Huawei's number; 1 is active.
+	Status *int32
+	// End of the period, in milliseconds since 1970.
+	ExpiresTime *int64
+	// The last order.
+	LastPurchaseOrder *HarmonyPurchase
+	// Whether it renews: 1 yes, 0 no.
+	AutoRenewStatusCode *int32
+	// When Huawei signed this payload, in milliseconds since 1970.
+	SignedTime *int64
+}
+
+// HarmonyNotification: A notification of Huawei's IAP Kit for HarmonyOS. It says that something
+// changed; ask Huawei's API what.
+type HarmonyNotification struct {
+	// The event.
+	NotificationType string
+	// The detail of the event.
+	NotificationSubtype string
+	// Names the notification; retries have the same.
+	NotificationRequestID string
+	// NORMAL or SANDBOX, as Huawei writes it.
+	Environment string
+	// Huawei's identifier of the app.
+	ApplicationID string
+	// The app's bundle name.
+	PackageName string
+	// The product.
+	ProductID string
+	// Names the purchase for Huawei's API.
+	PurchaseToken string
+	// Identifier of the order.
+	PurchaseOrderID string
+	// When Huawei signed this payload, in milliseconds since 1970.
+	SignedTime *int64
+}
+
 func (m *RequestHead) marshal(b []byte) []byte {
 	if m.ID != nil {
 		b = appendNumber(b, 1, uint64(*m.ID))
@@ -2454,6 +2638,9 @@ func (m *EntitlementRefresh) marshal(b []byte) []byte {
 	if m.Reason != "" {
 		b = appendText(b, 3, m.Reason)
 	}
+	if m.Store != "" {
+		b = appendText(b, 4, m.Store)
+	}
 	return b
 }
 
@@ -2470,6 +2657,8 @@ func (m *EntitlementRefresh) unmarshal(d *decoder, b []byte) error {
 			m.At, err = pointer[int64](f)
 		case 3:
 			m.Reason, err = f.text()
+		case 4:
+			m.Store, err = f.text()
 		}
 		if err != nil {
 			return err
@@ -2500,6 +2689,9 @@ func (m *AppEntitlements) marshal(b []byte) []byte {
 	}
 	if m.Customers != nil {
 		b = appendMessage(b, 7, m.Customers)
+	}
+	if m.Store != "" {
+		b = appendText(b, 8, m.Store)
 	}
 	return b
 }
@@ -2536,6 +2728,8 @@ func (m *AppEntitlements) unmarshal(d *decoder, b []byte) error {
 				m.Customers = new(Customers)
 			}
 			err = f.message(d, m.Customers)
+		case 8:
+			m.Store, err = f.text()
 		}
 		if err != nil {
 			return err
@@ -3082,6 +3276,24 @@ func (m *Verification) marshal(b []byte) []byte {
 	if m.Unwrapped != "" {
 		b = appendText(b, 17, m.Unwrapped)
 	}
+	if m.State != "" {
+		b = appendText(b, 18, m.State)
+	}
+	if m.GooglePurchase != nil {
+		b = appendMessage(b, 19, m.GooglePurchase)
+	}
+	if m.HuaweiPurchase != nil {
+		b = appendMessage(b, 20, m.HuaweiPurchase)
+	}
+	if m.HarmonyPurchase != nil {
+		b = appendMessage(b, 21, m.HarmonyPurchase)
+	}
+	if m.HarmonySubscription != nil {
+		b = appendMessage(b, 22, m.HarmonySubscription)
+	}
+	if m.HarmonyNotification != nil {
+		b = appendMessage(b, 23, m.HarmonyNotification)
+	}
 	return b
 }
 
@@ -3108,63 +3320,95 @@ func (m *Verification) unmarshal(d *decoder, b []byte) error {
 			}
 			err = f.message(d, m.Certificate)
 		case 7:
-			m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1 = nil, nil, nil, nil, nil, nil, nil, nil
+			m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.Transaction == nil {
 				m.Transaction = new(JWSTransactionDecodedPayload)
 			}
 			err = f.message(d, m.Transaction)
 		case 8:
-			m.Transaction, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1 = nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.RenewalInfo == nil {
 				m.RenewalInfo = new(JWSRenewalInfoDecodedPayload)
 			}
 			err = f.message(d, m.RenewalInfo)
 		case 9:
-			m.Transaction, m.RenewalInfo, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1 = nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.AppTransaction == nil {
 				m.AppTransaction = new(AppTransaction)
 			}
 			err = f.message(d, m.AppTransaction)
 		case 10:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1 = nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.Notification == nil {
 				m.Notification = new(VerifiedNotification)
 			}
 			err = f.message(d, m.Notification)
 		case 11:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1 = nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.RealtimeRequest == nil {
 				m.RealtimeRequest = new(DecodedRealtimeRequestBody)
 			}
 			err = f.message(d, m.RealtimeRequest)
 		case 12:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1 = nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.AppReceipt == nil {
 				m.AppReceipt = new(AppReceipt)
 			}
 			err = f.message(d, m.AppReceipt)
 		case 13:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.ServerAnswer, m.NotificationV1 = nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.TransactionReceipt == nil {
 				m.TransactionReceipt = new(TransactionReceipt)
 			}
 			err = f.message(d, m.TransactionReceipt)
 		case 14:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.NotificationV1 = nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.ServerAnswer == nil {
 				m.ServerAnswer = new(ServerAnswer)
 			}
 			err = f.message(d, m.ServerAnswer)
 		case 15:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer = nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.NotificationV1 == nil {
 				m.NotificationV1 = new(VerifiedNotificationV1)
 			}
 			err = f.message(d, m.NotificationV1)
+		case 19:
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			if m.GooglePurchase == nil {
+				m.GooglePurchase = new(GooglePurchase)
+			}
+			err = f.message(d, m.GooglePurchase)
+		case 20:
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			if m.HuaweiPurchase == nil {
+				m.HuaweiPurchase = new(HuaweiPurchase)
+			}
+			err = f.message(d, m.HuaweiPurchase)
+		case 21:
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			if m.HarmonyPurchase == nil {
+				m.HarmonyPurchase = new(HarmonyPurchase)
+			}
+			err = f.message(d, m.HarmonyPurchase)
+		case 22:
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			if m.HarmonySubscription == nil {
+				m.HarmonySubscription = new(HarmonySubscription)
+			}
+			err = f.message(d, m.HarmonySubscription)
+		case 23:
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			if m.HarmonyNotification == nil {
+				m.HarmonyNotification = new(HarmonyNotification)
+			}
+			err = f.message(d, m.HarmonyNotification)
 		case 16:
 			m.EvidenceKey, err = f.text()
 		case 17:
 			m.Unwrapped, err = f.text()
+		case 18:
+			m.State, err = f.text()
 		}
 		if err != nil {
 			return err
@@ -5775,6 +6019,426 @@ func (m *PurchaseInfoMember) unmarshal(d *decoder, b []byte) error {
 			m.Name, err = f.text()
 		case 2:
 			m.Value, err = f.text()
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
+func (m *GooglePurchase) marshal(b []byte) []byte {
+	if m.OrderID != "" {
+		b = appendText(b, 1, m.OrderID)
+	}
+	if m.PackageName != "" {
+		b = appendText(b, 2, m.PackageName)
+	}
+	for _, v := range m.ProductIDs {
+		b = appendText(b, 3, v)
+	}
+	if m.PurchaseTime != nil {
+		b = appendNumber(b, 4, uint64(*m.PurchaseTime))
+	}
+	if m.PurchaseState != nil {
+		b = appendNumber(b, 5, uint64(*m.PurchaseState))
+	}
+	if m.PurchaseToken != "" {
+		b = appendText(b, 6, m.PurchaseToken)
+	}
+	if m.Quantity != nil {
+		b = appendNumber(b, 7, uint64(*m.Quantity))
+	}
+	if m.Acknowledged {
+		b = appendNumber(b, 8, 1)
+	}
+	if m.AutoRenewing {
+		b = appendNumber(b, 9, 1)
+	}
+	if m.ObfuscatedAccountID != "" {
+		b = appendText(b, 10, m.ObfuscatedAccountID)
+	}
+	if m.ObfuscatedProfileID != "" {
+		b = appendText(b, 11, m.ObfuscatedProfileID)
+	}
+	if m.DeveloperPayload != "" {
+		b = appendText(b, 12, m.DeveloperPayload)
+	}
+	return b
+}
+
+func (m *GooglePurchase) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			m.OrderID, err = f.text()
+		case 2:
+			m.PackageName, err = f.text()
+		case 3:
+			var v string
+			v, err = f.text()
+			m.ProductIDs = append(m.ProductIDs, v)
+		case 4:
+			m.PurchaseTime, err = pointer[int64](f)
+		case 5:
+			m.PurchaseState, err = pointer[int32](f)
+		case 6:
+			m.PurchaseToken, err = f.text()
+		case 7:
+			m.Quantity, err = pointer[int32](f)
+		case 8:
+			m.Acknowledged, err = f.truth()
+		case 9:
+			m.AutoRenewing, err = f.truth()
+		case 10:
+			m.ObfuscatedAccountID, err = f.text()
+		case 11:
+			m.ObfuscatedProfileID, err = f.text()
+		case 12:
+			m.DeveloperPayload, err = f.text()
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
+func (m *HuaweiPurchase) marshal(b []byte) []byte {
+	if m.OrderID != "" {
+		b = appendText(b, 1, m.OrderID)
+	}
+	if m.PackageName != "" {
+		b = appendText(b, 2, m.PackageName)
+	}
+	if m.ApplicationID != "" {
+		b = appendText(b, 3, m.ApplicationID)
+	}
+	if m.ProductID != "" {
+		b = appendText(b, 4, m.ProductID)
+	}
+	if m.Kind != nil {
+		b = appendNumber(b, 5, uint64(*m.Kind))
+	}
+	if m.PurchaseTime != nil {
+		b = appendNumber(b, 6, uint64(*m.PurchaseTime))
+	}
+	if m.PurchaseState != nil {
+		b = appendNumber(b, 7, uint64(*m.PurchaseState))
+	}
+	if m.PurchaseToken != "" {
+		b = appendText(b, 8, m.PurchaseToken)
+	}
+	if m.PurchaseType != nil {
+		b = appendNumber(b, 9, uint64(*m.PurchaseType))
+	}
+	if m.Quantity != nil {
+		b = appendNumber(b, 10, uint64(*m.Quantity))
+	}
+	if m.SubscriptionID != "" {
+		b = appendText(b, 11, m.SubscriptionID)
+	}
+	if m.SubIsvalid {
+		b = appendNumber(b, 12, 1)
+	}
+	if m.ExpirationDate != nil {
+		b = appendNumber(b, 13, uint64(*m.ExpirationDate))
+	}
+	if m.CancelTime != nil {
+		b = appendNumber(b, 14, uint64(*m.CancelTime))
+	}
+	if m.AutoRenewing {
+		b = appendNumber(b, 15, 1)
+	}
+	if m.DeveloperPayload != "" {
+		b = appendText(b, 16, m.DeveloperPayload)
+	}
+	return b
+}
+
+func (m *HuaweiPurchase) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			m.OrderID, err = f.text()
+		case 2:
+			m.PackageName, err = f.text()
+		case 3:
+			m.ApplicationID, err = f.text()
+		case 4:
+			m.ProductID, err = f.text()
+		case 5:
+			m.Kind, err = pointer[int32](f)
+		case 6:
+			m.PurchaseTime, err = pointer[int64](f)
+		case 7:
+			m.PurchaseState, err = pointer[int32](f)
+		case 8:
+			m.PurchaseToken, err = f.text()
+		case 9:
+			m.PurchaseType, err = pointer[int32](f)
+		case 10:
+			m.Quantity, err = pointer[int32](f)
+		case 11:
+			m.SubscriptionID, err = f.text()
+		case 12:
+			m.SubIsvalid, err = f.truth()
+		case 13:
+			m.ExpirationDate, err = pointer[int64](f)
+		case 14:
+			m.CancelTime, err = pointer[int64](f)
+		case 15:
+			m.AutoRenewing, err = f.truth()
+		case 16:
+			m.DeveloperPayload, err = f.text()
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
+func (m *HarmonyPurchase) marshal(b []byte) []byte {
+	if m.Environment != "" {
+		b = appendText(b, 1, m.Environment)
+	}
+	if m.ApplicationID != "" {
+		b = appendText(b, 2, m.ApplicationID)
+	}
+	if m.PackageName != "" {
+		b = appendText(b, 3, m.PackageName)
+	}
+	if m.PurchaseOrderID != "" {
+		b = appendText(b, 4, m.PurchaseOrderID)
+	}
+	if m.PurchaseToken != "" {
+		b = appendText(b, 5, m.PurchaseToken)
+	}
+	if m.ProductID != "" {
+		b = appendText(b, 6, m.ProductID)
+	}
+	if m.ProductType != nil {
+		b = appendNumber(b, 7, uint64(*m.ProductType))
+	}
+	if m.PurchaseTime != nil {
+		b = appendNumber(b, 8, uint64(*m.PurchaseTime))
+	}
+	if m.Quantity != nil {
+		b = appendNumber(b, 9, uint64(*m.Quantity))
+	}
+	if m.FinishStatus != nil {
+		b = appendNumber(b, 10, uint64(*m.FinishStatus))
+	}
+	if m.RevocationTime != nil {
+		b = appendNumber(b, 11, uint64(*m.RevocationTime))
+	}
+	if m.RevocationReasonCode != nil {
+		b = appendNumber(b, 12, uint64(*m.RevocationReasonCode))
+	}
+	if m.DeveloperPayload != "" {
+		b = appendText(b, 13, m.DeveloperPayload)
+	}
+	if m.SignedTime != nil {
+		b = appendNumber(b, 14, uint64(*m.SignedTime))
+	}
+	return b
+}
+
+func (m *HarmonyPurchase) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			m.Environment, err = f.text()
+		case 2:
+			m.ApplicationID, err = f.text()
+		case 3:
+			m.PackageName, err = f.text()
+		case 4:
+			m.PurchaseOrderID, err = f.text()
+		case 5:
+			m.PurchaseToken, err = f.text()
+		case 6:
+			m.ProductID, err = f.text()
+		case 7:
+			m.ProductType, err = pointer[int32](f)
+		case 8:
+			m.PurchaseTime, err = pointer[int64](f)
+		case 9:
+			m.Quantity, err = pointer[int32](f)
+		case 10:
+			m.FinishStatus, err = pointer[int32](f)
+		case 11:
+			m.RevocationTime, err = pointer[int64](f)
+		case 12:
+			m.RevocationReasonCode, err = pointer[int32](f)
+		case 13:
+			m.DeveloperPayload, err = f.text()
+		case 14:
+			m.SignedTime, err = pointer[int64](f)
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
+func (m *HarmonySubscription) marshal(b []byte) []byte {
+	if m.Environment != "" {
+		b = appendText(b, 1, m.Environment)
+	}
+	if m.ApplicationID != "" {
+		b = appendText(b, 2, m.ApplicationID)
+	}
+	if m.PackageName != "" {
+		b = appendText(b, 3, m.PackageName)
+	}
+	if m.SubGroupID != "" {
+		b = appendText(b, 4, m.SubGroupID)
+	}
+	if m.SubscriptionID != "" {
+		b = appendText(b, 5, m.SubscriptionID)
+	}
+	if m.PurchaseToken != "" {
+		b = appendText(b, 6, m.PurchaseToken)
+	}
+	if m.Status != nil {
+		b = appendNumber(b, 7, uint64(*m.Status))
+	}
+	if m.ExpiresTime != nil {
+		b = appendNumber(b, 8, uint64(*m.ExpiresTime))
+	}
+	if m.LastPurchaseOrder != nil {
+		b = appendMessage(b, 9, m.LastPurchaseOrder)
+	}
+	if m.AutoRenewStatusCode != nil {
+		b = appendNumber(b, 10, uint64(*m.AutoRenewStatusCode))
+	}
+	if m.SignedTime != nil {
+		b = appendNumber(b, 11, uint64(*m.SignedTime))
+	}
+	return b
+}
+
+func (m *HarmonySubscription) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			m.Environment, err = f.text()
+		case 2:
+			m.ApplicationID, err = f.text()
+		case 3:
+			m.PackageName, err = f.text()
+		case 4:
+			m.SubGroupID, err = f.text()
+		case 5:
+			m.SubscriptionID, err = f.text()
+		case 6:
+			m.PurchaseToken, err = f.text()
+		case 7:
+			m.Status, err = pointer[int32](f)
+		case 8:
+			m.ExpiresTime, err = pointer[int64](f)
+		case 9:
+			if m.LastPurchaseOrder == nil {
+				m.LastPurchaseOrder = new(HarmonyPurchase)
+			}
+			err = f.message(d, m.LastPurchaseOrder)
+		case 10:
+			m.AutoRenewStatusCode, err = pointer[int32](f)
+		case 11:
+			m.SignedTime, err = pointer[int64](f)
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
+func (m *HarmonyNotification) marshal(b []byte) []byte {
+	if m.NotificationType != "" {
+		b = appendText(b, 1, m.NotificationType)
+	}
+	if m.NotificationSubtype != "" {
+		b = appendText(b, 2, m.NotificationSubtype)
+	}
+	if m.NotificationRequestID != "" {
+		b = appendText(b, 3, m.NotificationRequestID)
+	}
+	if m.Environment != "" {
+		b = appendText(b, 4, m.Environment)
+	}
+	if m.ApplicationID != "" {
+		b = appendText(b, 5, m.ApplicationID)
+	}
+	if m.PackageName != "" {
+		b = appendText(b, 6, m.PackageName)
+	}
+	if m.ProductID != "" {
+		b = appendText(b, 7, m.ProductID)
+	}
+	if m.PurchaseToken != "" {
+		b = appendText(b, 8, m.PurchaseToken)
+	}
+	if m.PurchaseOrderID != "" {
+		b = appendText(b, 9, m.PurchaseOrderID)
+	}
+	if m.SignedTime != nil {
+		b = appendNumber(b, 10, uint64(*m.SignedTime))
+	}
+	return b
+}
+
+func (m *HarmonyNotification) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			m.NotificationType, err = f.text()
+		case 2:
+			m.NotificationSubtype, err = f.text()
+		case 3:
+			m.NotificationRequestID, err = f.text()
+		case 4:
+			m.Environment, err = f.text()
+		case 5:
+			m.ApplicationID, err = f.text()
+		case 6:
+			m.PackageName, err = f.text()
+		case 7:
+			m.ProductID, err = f.text()
+		case 8:
+			m.PurchaseToken, err = f.text()
+		case 9:
+			m.PurchaseOrderID, err = f.text()
+		case 10:
+			m.SignedTime, err = pointer[int64](f)
 		}
 		if err != nil {
 			return err

@@ -78,6 +78,11 @@ struct Outcome: @unchecked Sendable {
         case .transactionReceipt: "transactionReceipt"
         case .serverAnswer: "serverAnswer"
         case .notificationV1: "notificationV1"
+        case .googlePurchase: "googlePurchase"
+        case .huaweiPurchase: "huaweiPurchase"
+        case .harmonyPurchase: "harmonyPurchase"
+        case .harmonySubscription: "harmonySubscription"
+        case .harmonyNotification: "harmonyNotification"
         }
     }
 

@@ -108,13 +108,15 @@ final class ValidatedChain: AnchoredChain {
 }
 
 extension UnvalidatedChain {
-    /// Apple's marker extensions that the certificates of a chain must have.
+    /// The marker extensions that the certificates of a chain must have.
     struct Markers: Sendable {
         let leaf: CertificateExtensions.Markers
         let intermediate: CertificateExtensions.Markers
 
         static let appStore = Markers(
             leaf: .receiptSigning, intermediate: .worldwideDeveloperRelations)
+        /// Huawei's documentation names a marker of the leaf alone.
+        static let harmony = Markers(leaf: .harmonySigning, intermediate: [])
     }
 
     /// Parses the x5c of RFC 7515, section 4.1.6, as Apple fills it: leaf, intermediate, root.

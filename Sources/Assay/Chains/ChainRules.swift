@@ -97,7 +97,9 @@ extension Certificate {
         guard extensions.markers.contains(marker) else {
             throw Refusal(
                 .wrongCertificatePurpose,
-                "the \(position.rawValue) lacks Apple's extension \(marker.name)")
+                "the \(position.rawValue) lacks "
+                    + "\(marker == .harmonySigning ? "Huawei" : "Apple")'s extension \(marker.name)"
+            )
         }
     }
 

@@ -13,6 +13,7 @@ import Synchronization
 /// slot's lock, the others wait for its result.
 final class KnownChains: Sendable {
     private let trust: TrustStore
+    private let markers: UnvalidatedChain.Markers
     private let intermediates: ValidatedIntermediates
     private let pairs = ValidatedPairs()
     private let tables = Locked(Tables())
@@ -28,10 +29,12 @@ final class KnownChains: Sendable {
     ///   - revocation: the statuses of the chains' certificates.
     ///   - keyedHash: the hash of a header. The default uses a secret random seed.
     init(
-        trust: TrustStore, issuerTables: IssuerTables = .none,
+        trust: TrustStore, markers: UnvalidatedChain.Markers = .appStore,
+        issuerTables: IssuerTables = .none,
         revocation: RevocationStatuses = RevocationStatuses(), keyedHash: HeaderHash? = nil
     ) {
         self.trust = trust
+        self.markers = markers
         intermediates = ValidatedIntermediates(tables: issuerTables, revocation: revocation)
         for anchor in trust.anchors { anchor.ecKey.map(issuerTables.didPin) }
         let seed = UInt64.random(in: 1...UInt64.max)
@@ -173,7 +176,8 @@ final class KnownChains: Sendable {
         _ header: Span<UInt8>, _ log: CheckLog?
     ) throws(Refusal) -> UnvalidatedChain {
         let (x5c, isOfXcode) = try JWSHeader.certificates(of: header, log: log)
-        return try UnvalidatedChain(x5c: x5c, trust: trust, isOfXcode: isOfXcode, log: log)
+        return try UnvalidatedChain(
+            x5c: x5c, trust: trust, markers: markers, isOfXcode: isOfXcode, log: log)
     }
 }
 

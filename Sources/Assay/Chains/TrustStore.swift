@@ -6,6 +6,9 @@ public import AssayModels
 public struct TrustStore: Sendable {
     /// The pinned certificates, in the order of pinning.
     public private(set) var anchors: [TrustAnchor]
+    /// The pinned roots of Huawei's HarmonyOS. They are not good for Apple's evidence, nor Apple's
+    /// roots for HarmonyOS.
+    public private(set) var harmonyAnchors: [TrustAnchor] = []
     /// Certificates and keys that are refused wherever they occur (CERTIFICATE_REVOKED): SHA-256
     /// of a certificate, of its TBSCertificate or of its SubjectPublicKeyInfo. A certificate's
     /// fingerprint matches both forms of its ECDSA signature.
@@ -23,18 +26,23 @@ public struct TrustStore: Sendable {
         struct Anchor: Hashable {
             let fingerprint: String
             let development: Bool
+
+            init(_ anchor: TrustAnchor) {
+                fingerprint = anchor.fingerprint
+                development = anchor.development
+            }
         }
 
         let anchors: [Anchor]
+        let harmonyAnchors: [Anchor]
         let intermediates: [String]
         let denied: Set<Fingerprint>
     }
 
     package var identity: Identity {
         Identity(
-            anchors: anchors.map {
-                Identity.Anchor(fingerprint: $0.fingerprint, development: $0.development)
-            },
+            anchors: anchors.map(Identity.Anchor.init),
+            harmonyAnchors: harmonyAnchors.map(Identity.Anchor.init),
             intermediates: intermediates.map(\.fingerprint.text), denied: denied)
     }
 
@@ -52,14 +60,7 @@ public struct TrustStore: Sendable {
     public func pinning(
         _ certificate: [UInt8], development: Bool
     ) throws(TrustStoreError) -> TrustStore {
-        let parsed: Certificate
-        do throws(CertificateError) {
-            parsed = try Certificate(der: try PEM.certificate(certificate))
-        } catch {
-            throw .notACertificate(error.description)
-        }
-        let anchor = TrustAnchor(parsed, development: development, isApple: false)
-        guard anchor.hasUsableKey else { throw .unsupportedKey }
+        let anchor = try Self.anchor(certificate, development: development)
         var store = self
         if !anchors.contains(where: { $0.fingerprint == anchor.fingerprint }) {
             store.anchors.append(anchor)
@@ -71,6 +72,41 @@ public struct TrustStore: Sendable {
             for index in renewals { store.anchors[index].development = true }
         }
         return store
+    }
+
+    /// Returns this store with one more pinned root of HarmonyOS, from DER or PEM text. Huawei's is
+    /// "Huawei CBG Root CA G2"; the operator has to get it from Huawei.
+    public func pinningHarmony(_ certificate: [UInt8]) throws(TrustStoreError) -> TrustStore {
+        let anchor = try Self.anchor(certificate, development: false)
+        guard anchor.certificate.extensions.basicConstraints?.isCA == true else {
+            throw .notACertificateAuthority
+        }
+        var store = self
+        if !harmonyAnchors.contains(where: { $0.fingerprint == anchor.fingerprint }) {
+            store.harmonyAnchors.append(anchor)
+        }
+        return store
+    }
+
+    /// The trust in evidence of HarmonyOS alone.
+    var harmony: TrustStore {
+        var store = TrustStore(anchors: harmonyAnchors)
+        store.denied = denied
+        return store
+    }
+
+    private static func anchor(
+        _ certificate: [UInt8], development: Bool
+    ) throws(TrustStoreError) -> TrustAnchor {
+        let parsed: Certificate
+        do throws(CertificateError) {
+            parsed = try Certificate(der: try PEM.certificate(certificate))
+        } catch {
+            throw .notACertificate(error.description)
+        }
+        let anchor = TrustAnchor(parsed, development: development, isApple: false)
+        guard anchor.hasUsableKey else { throw .unsupportedKey }
+        return anchor
     }
 
     /// Returns this store with one more intermediate, from DER or PEM text, for receipts without
@@ -163,6 +199,6 @@ public enum TrustStoreError: Error, Equatable {
     case notACertificate(String)
     /// A key type or size that no chain of Apple's shape uses.
     case unsupportedKey
-    /// An intermediate that is not a certificate authority.
+    /// An intermediate, or a root of HarmonyOS, that is not a certificate authority.
     case notACertificateAuthority
 }

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayLocks
 internal import COpenSSL
 
@@ -11,8 +12,37 @@ package enum DigestAlgorithm: Sendable, Equatable {
     package var octets: Int { self == .sha1 ? 20 : 32 }
 }
 
-/// An RSA public key in OpenSSL's form, for RSASSA-PKCS1-v1_5 (RFC 8017, section 8.2). Read-only
-/// after creation, so threads share it.
+/// The scheme of an RSA signature (RFC 8017, section 8).
+package enum RSAScheme: Sendable, Equatable {
+    /// RSASSA-PKCS1-v1_5.
+    case pkcs1(DigestAlgorithm)
+    /// RSASSA-PSS with SHA-256, MGF1 with SHA-256 and a salt of 32 octets, as Java's default is.
+    case pss
+
+    package var digestAlgorithm: DigestAlgorithm {
+        switch self {
+        case .pkcs1(let algorithm): algorithm
+        case .pss: .sha256
+        }
+    }
+
+    package var name: String {
+        switch self {
+        case .pkcs1(let algorithm): "RSASSA-PKCS1-v1_5 with " + algorithm.name
+        case .pss: "RSASSA-PSS with SHA-256"
+        }
+    }
+
+    package func digest(_ message: Span<UInt8>) -> [UInt8] {
+        switch digestAlgorithm {
+        case .sha1: SHA1.digest(message).octets.span.array
+        case .sha256: SHA256.digest(message).octets.span.array
+        }
+    }
+}
+
+/// An RSA public key in OpenSSL's form (RFC 8017, section 8). Read-only after creation, so threads
+/// share it.
 @safe package final class RSAPublicKey: @unchecked Sendable {
     private let key: OpaquePointer
     /// The length of the modulus in octets, and so of every signature.
@@ -86,11 +116,18 @@ package enum DigestAlgorithm: Sendable, Equatable {
     package func verifies(
         signature: Span<UInt8>, overDigest digest: Span<UInt8>, algorithm: DigestAlgorithm
     ) -> Bool {
+        verifies(signature: signature, overDigest: digest, .pkcs1(algorithm))
+    }
+
+    /// Verifies a signature over a digest by a scheme. A signature by PSS has exactly the salt that
+    /// `RSAScheme.pss` names.
+    package func verifies(
+        signature: Span<UInt8>, overDigest digest: Span<UInt8>, _ scheme: RSAScheme
+    ) -> Bool {
         // RFC 8017, section 8.2.2, step 1: the signature is exactly as long as the modulus.
-        guard signature.count == modulusOctets, digest.count == algorithm.octets else {
-            return false
-        }
-        let prepared = prepared(for: algorithm)
+        guard signature.count == modulusOctets, digest.count == scheme.digestAlgorithm.octets
+        else { return false }
+        let prepared = prepared(for: scheme)
         let verifies = prepared.verifies(signature, overDigest: digest)
         idle.withLock { idle in
             if idle.count < Limits.idleRSAKeys { idle.append(prepared) }
@@ -100,11 +137,11 @@ package enum DigestAlgorithm: Sendable, Equatable {
 
     /// Returns an idle prepared key, or a new one. Preparing costs some microseconds, and a
     /// prepared key is not thread-safe.
-    private func prepared(for algorithm: DigestAlgorithm) -> PreparedRSAKey {
+    private func prepared(for scheme: RSAScheme) -> PreparedRSAKey {
         let found = idle.withLock { idle in
-            idle.lastIndex { $0.algorithm == algorithm }.map { idle.remove(at: $0) }
+            idle.lastIndex { $0.scheme == scheme }.map { idle.remove(at: $0) }
         }
-        return unsafe found ?? PreparedRSAKey(key, algorithm)
+        return unsafe found ?? PreparedRSAKey(key, scheme)
     }
 
     /// Verifies a signature over a message.
@@ -124,18 +161,23 @@ package enum DigestAlgorithm: Sendable, Equatable {
     }
 }
 
-/// A key prepared for verification by EVP with one digest algorithm. Not thread-safe.
+/// A key prepared for verification by EVP with one scheme. Not thread-safe.
 @safe private final class PreparedRSAKey: @unchecked Sendable {
     private let context: VerifyContext
-    let algorithm: DigestAlgorithm
+    let scheme: RSAScheme
 
-    init(_ key: OpaquePointer, _ algorithm: DigestAlgorithm) {
-        let method = unsafe algorithm == .sha1 ? RSAMethods.sha1 : RSAMethods.sha256
+    init(_ key: OpaquePointer, _ scheme: RSAScheme) {
+        let method = unsafe scheme.digestAlgorithm == .sha1 ? RSAMethods.sha1 : RSAMethods.sha256
+        let padding = scheme == .pss ? RSA_PKCS1_PSS_PADDING : RSA_PKCS1_PADDING
         unsafe context = VerifyContext(key) { context in
-            unsafe precondition(EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1)
+            unsafe precondition(EVP_PKEY_CTX_set_rsa_padding(context, padding) == 1)
             unsafe precondition(EVP_PKEY_CTX_set_signature_md(context, method) == 1)
+            guard scheme == .pss else { return }
+            unsafe precondition(EVP_PKEY_CTX_set_rsa_mgf1_md(context, method) == 1)
+            unsafe precondition(
+                EVP_PKEY_CTX_set_rsa_pss_saltlen(context, Int32(RSA_PSS_SALTLEN_DIGEST)) == 1)
         }
-        self.algorithm = algorithm
+        self.scheme = scheme
     }
 
     func verifies(_ signature: Span<UInt8>, overDigest digest: Span<UInt8>) -> Bool {

@@ -15,6 +15,8 @@ package enum Check: String, CaseIterable, Sendable {
     case legacyKey
     case purchaseDate
     case signerCertificate
+    case purchaseText
+    case signatureText
     // MARK: Chain
     case chainLength
     case certificates
@@ -38,6 +40,8 @@ package enum Check: String, CaseIterable, Sendable {
     case signatures
     case rootValidity
     // MARK: Signature
+    case storeKey
+    case purchaseSignature
     case signatureForm
     case signature
     // MARK: Policy
@@ -64,7 +68,7 @@ package enum Check: String, CaseIterable, Sendable {
         case .segments: "three segments of base64url"
         case .payloadText: "the payload is a JSON object"
         case .header: "the header is a JSON object without unsupported members"
-        case .algorithm: "the algorithm is ES256"
+        case .algorithm: "the algorithm is one of the kind"
         case .receipt: "a complete receipt with well-formed attributes"
         case .purchaseInfo: "purchase-info is a property list with valid dates"
         case .purchaseDate: "purchase-info has a purchase date"
@@ -72,6 +76,10 @@ package enum Check: String, CaseIterable, Sendable {
         case .signerAlgorithm: "the signer's algorithms are supported"
         case .legacyKey: "the policy accepts the signature's key size"
         case .signerCertificate: "the signer's certificate is in the receipt"
+        case .purchaseText: "the signed text is a JSON object"
+        case .signatureText: "the signature is base64"
+        case .storeKey: "the policy has a key of the store for this app"
+        case .purchaseSignature: "a key of the app signed exactly these bytes"
         case .chainLength: "the header has three certificates"
         case .certificates: "the certificates are valid DER"
         case .pinnedLeaf: "the only certificate is itself pinned"
@@ -84,8 +92,8 @@ package enum Check: String, CaseIterable, Sendable {
         case .rootName: "a pinned root has the name of the intermediate's issuer"
         case .rootUsage: "the root is an authority"
         case .chainAlgorithms: "keys and signatures of the chain are of supported types"
-        case .leafMarker: "the leaf has Apple's marker for its purpose"
-        case .intermediateMarker: "the intermediate has Apple's marker for its purpose"
+        case .leafMarker: "the leaf has the store's marker for its purpose"
+        case .intermediateMarker: "the intermediate has the store's marker for its purpose"
         case .denyList: "no certificate of the chain is denied"
         case .signingDate: "the signing date is possible"
         case .validity: "the certificates were valid at the signing date"
@@ -99,7 +107,7 @@ package enum Check: String, CaseIterable, Sendable {
         case .signature: "the leaf's key signed the evidence"
         case .revocation: "no certificate of the chain was revoked when it signed"
         case .kind: "the payload is of the expected kind"
-        case .decoding: "every member has Apple's type"
+        case .decoding: "every member has its type"
         case .bundle: "the bundle is the expected one"
         case .app: "the app id is the expected one"
         case .environment: "the environment is accepted"
@@ -120,8 +128,11 @@ package enum Check: String, CaseIterable, Sendable {
         switch self {
         case .form, .receipt: [.malformed, .wrongKind, .invalidChain]
         case .segments, .payloadText, .header, .purchaseInfo, .certificates, .purchaseDate,
-            .signerInfo:
+            .signerInfo, .purchaseText:
             [.malformed]
+        case .signatureText: [.malformed, .invalidSignature]
+        case .storeKey: [.untrustedChain]
+        case .purchaseSignature: [.invalidSignature]
         case .decoding: [.malformed, .wrongKind]
         case .algorithm, .legacyKey: [.unsupportedAlgorithm]
         case .signerAlgorithm: [.malformed, .unsupportedAlgorithm]
@@ -175,7 +186,8 @@ package enum Check: String, CaseIterable, Sendable {
     /// - Parameter isNested: whether it is a member of a notification.
     package static func all(of kind: EvidenceKind, isNested: Bool) -> [Check] {
         switch kind {
-        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
+        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
+            .harmonyPurchase, .harmonySubscription, .harmonyNotification:
             jws + (isNested ? [.agreement] : policy + expectations)
         case .appReceipt:
             [.form, .receipt, .signerInfo, .signerAlgorithm, .signerCertificate] + receiptChain
@@ -185,6 +197,11 @@ package enum Check: String, CaseIterable, Sendable {
                 + policy + expectations
         case .serverAnswer: [.form, .members, .memberExpectations]
         case .notificationV1: [.form]
+        case .googlePurchase, .huaweiPurchase:
+            [
+                .form, .purchaseText, .algorithm, .signatureText, .storeKey, .purchaseSignature,
+                .kind, .bundle, .environment, .signingDate,
+            ] + expectations
         }
     }
 }

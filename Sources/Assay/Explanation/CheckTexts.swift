@@ -4,7 +4,7 @@ import AssayModels
 // What is compared, as text for explanations. Texts of evidence are shortened.
 
 extension CheckLog {
-    /// Begins the check of Apple's marker extension.
+    /// Begins the check of a marker extension.
     func begin(
         _ check: Check, _ certificate: Certificate, _ marker: CertificateExtensions.Markers
     ) {

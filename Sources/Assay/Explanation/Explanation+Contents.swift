@@ -124,6 +124,7 @@ extension Explanation {
         switch step.outcome {
         case .passed:
             let root = step.expected ?? step.found ?? ""
+            if step.check == .storeKey { return "the app's keys of the store: " + root }
             return (step.check == .pinnedLeaf ? "the certificate is pinned: " : "trusted root: ")
                 + root
         case .failed: return "not trusted: " + verification.detail
@@ -133,7 +134,7 @@ extension Explanation {
 
     /// The checks that a pinned certificate vouches for the chain.
     private static let anchoring: Set<Check> = [
-        .pinnedLeaf, .rootName, .rootSignature, .signatures,
+        .pinnedLeaf, .rootName, .rootSignature, .signatures, .storeKey,
     ]
 }
 

@@ -28,7 +28,8 @@ extension Explanation {
         case .kind, .form, .receipt, .decoding: texts += namingKind
         default: break
         }
-        if verification.verdict == .untrustedChain, step.check != .rootPurpose {
+        let isOfKeys = step.check == .rootPurpose || step.check == .storeKey
+        if verification.verdict == .untrustedChain, !isOfKeys {
             texts.append(pinning)
         }
         if misses(step.check) {
@@ -43,6 +44,9 @@ extension Explanation {
 
     /// What to do with evidence that is VALID.
     private var use: String {
+        if let state = verification.state, state != .purchased {
+            return "Grant nothing: the purchase is \(state.rawValue). Wait for a later statement."
+        }
         guard verification.dedupKey == nil else { return verification.verdict.advice }
         switch verification.kind {
         case .appReceipt, .notificationV1:
@@ -51,7 +55,8 @@ extension Explanation {
             return "Use the members. Grant each transaction once by its key in dedupKeys."
         case .renewalInfo, .realtimeRequest:
             return "Use the payload. It is about no single purchase: there is nothing to grant."
-        case .transaction, .appTransaction, .notification, .transactionReceipt, nil:
+        case .transaction, .appTransaction, .notification, .transactionReceipt, .googlePurchase,
+            .huaweiPurchase, .harmonyPurchase, .harmonySubscription, .harmonyNotification, nil:
             return "Use the payload. It names no purchase: there is nothing to grant."
         }
     }

@@ -11,8 +11,8 @@ extension EvidenceForm {
             return transactionReceipt("text with an equals sign after its first name")
         }
         let members = TopMembers(text)
-        return evidence(members, text) ?? wrapped(members, text) ?? decoded(members)
-            ?? otherStore(members) ?? otherBody(members) ?? json(members, text)
+        return evidence(members, text) ?? purchase(text) ?? wrapped(members, text)
+            ?? decoded(members) ?? otherStore(members) ?? otherBody(members) ?? json(members, text)
     }
 
     private static func json(_ members: TopMembers, _ text: FormText) -> EvidenceForm {
@@ -83,9 +83,14 @@ extension EvidenceForm {
                     .unityTestStore,
                     "a receipt of Unity's test store (\"Store\" is \"fake\"), which nobody signed: "
                         + "test on a device")
-            case "GooglePlay", "AmazonApps", "AmazonAppStore", "UDP":
+            case "GooglePlay":
                 return EvidenceForm(
                     .googlePurchase,
+                    "Unity's wrapper around a purchase of Google Play without json and signature "
+                        + "in \"Payload\": send the whole value of receipt")
+            case "AmazonApps", "AmazonAppStore", "UDP":
+                return EvidenceForm(
+                    .amazonPurchase,
                     "Unity's wrapper around a purchase of \(quoted(members["Store"]?.text)): ask "
                         + "that store")
             default: break
@@ -146,13 +151,33 @@ extension EvidenceForm {
 
     // MARK: Other stores
 
+    /// A purchase of another store with its signature, in any wrapper.
+    private static func purchase(_ text: FormText) -> EvidenceForm? {
+        guard case .found(let envelope) = PurchaseEnvelope.find(Array(text.slice).span) else {
+            return nil
+        }
+        switch envelope.likelyKind {
+        case .huaweiPurchase:
+            return EvidenceForm(
+                .huaweiPurchase,
+                "a purchase of Huawei's AppGallery with its signature: use the kind "
+                    + "huawei-purchase")
+        case .googlePurchase:
+            return EvidenceForm(
+                .googlePurchase,
+                "a purchase of Google Play with its signature: use the kind google-purchase")
+        default: return nil
+        }
+    }
+
     private static func otherStore(_ members: TopMembers) -> EvidenceForm? {
         if members.has(
             any: "inAppPurchaseData", "INAPP_PURCHASE_DATA", "inAppDataSignature", "accountFlag")
         {
             return EvidenceForm(
                 .huaweiPurchase,
-                "a purchase of Huawei's AppGallery (\(quoted(members.names.first))): ask Huawei")
+                "a purchase of Huawei's AppGallery (\(quoted(members.names.first))) without its "
+                    + "signature: send both, with the kind huawei-purchase")
         }
         if members.has("packageName"),
             members.has(any: "purchaseToken", "purchaseState", "orderId", "purchaseTime")
@@ -177,7 +202,9 @@ extension EvidenceForm {
 
     private static func google(_ member: String) -> EvidenceForm {
         EvidenceForm(
-            .googlePurchase, "a purchase of Google Play (\(member)): ask Google with its token")
+            .googlePurchase,
+            "a purchase of Google Play (\(member)) without its signature: send both, with the kind "
+                + "google-purchase, or ask Google with its token")
     }
 
     // MARK: Other bodies

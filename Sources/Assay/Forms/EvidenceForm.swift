@@ -72,13 +72,18 @@ package struct EvidenceForm: Equatable, Sendable {
     /// Whether evidence of this kind has this form.
     package func fits(_ kind: EvidenceKind) -> Bool {
         switch kind {
-        case .transaction, .renewalInfo, .appTransaction: name == .jws
+        case .transaction, .renewalInfo, .appTransaction, .harmonyPurchase, .harmonySubscription,
+            .harmonyNotification:
+            name == .jws
         case .notification, .realtimeRequest: name == .jws || name == .postBody
         case .appReceipt: name == .appReceipt
         case .transactionReceipt: name == .transactionReceipt
         // Other JSON is refused with the members that are missing, and an error with its code.
         case .serverAnswer: [.serverAnswer, .postBody, .json, .storeError].contains(name)
         case .notificationV1: name == .notificationV1 || name == .json
+        // The refusal says what is missing.
+        case .googlePurchase, .huaweiPurchase:
+            [.googlePurchase, .huaweiPurchase, .json, .wrapper, .empty].contains(name)
         }
     }
 

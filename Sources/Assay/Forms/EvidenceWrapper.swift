@@ -8,6 +8,8 @@ package enum EvidenceWrapper: String, CaseIterable, Sendable {
     case reactNative = "React Native"
     case cordova = "Cordova"
     case flutter = "Flutter"
+    /// The Purchase object of Google's Billing Library.
+    case billingLibrary = "Billing Library"
 
     /// The name, for messages.
     var phrase: String {
@@ -16,6 +18,7 @@ package enum EvidenceWrapper: String, CaseIterable, Sendable {
         case .reactNative: "a purchase object of expo-iap or react-native-iap"
         case .cordova: "a purchase object of cordova-plugin-purchase"
         case .flutter: "verification data of Flutter's in_app_purchase"
+        case .billingLibrary: "a Purchase of Google's Billing Library"
         }
     }
 
@@ -113,13 +116,15 @@ extension Verifier {
     ) -> EvidenceWrapper.Opened? {
         guard evidence.count > 0, evidence[0] == UInt8(ascii: "{") else { return nil }
         switch kind {
-        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
+        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
+            .harmonyPurchase, .harmonySubscription, .harmonyNotification:
             return EvidenceWrapper.open(evidence)
         case .transactionReceipt:
             guard EvidenceShape.detect(evidence) == .json else { return nil }
             return EvidenceWrapper.open(evidence)
         // A stream opens an app receipt's wrapper; the others are JSON themselves.
-        case .appReceipt, .serverAnswer, .notificationV1: return nil
+        case .appReceipt, .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase:
+            return nil
         }
     }
 }

@@ -56,7 +56,7 @@ final class UnverifiedJWS: Sendable {
 
     /// Checks everything except the signature, cheap checks first.
     static func read(
-        _ token: Span<UInt8>, chains: ChainLookup, now: Timestamp,
+        _ token: Span<UInt8>, ofHarmony: Bool = false, chains: ChainLookup, now: Timestamp,
         unknownChains: UnknownChainPolicy, log: CheckLog? = nil
     ) throws(Refusal) -> ChainOutcome<UnverifiedJWS> {
         let recent = log == nil ? chains.recent(token) : nil
@@ -67,7 +67,7 @@ final class UnverifiedJWS: Sendable {
         let signature = try Base64URL.signature(token.extracting(segments.signature))
         log?.begin(.payloadText, found: "\(text.count) octets")
         let payload = try JSONDocument.payload(text, named: "payload")
-        let date = effectiveDate(of: payload, now: now)
+        let date = effectiveDate(of: payload, ofHarmony: ofHarmony, now: now)
         let known: KnownChain
         if let recent {
             known = recent
@@ -100,12 +100,14 @@ final class UnverifiedJWS: Sendable {
     }
 
     /// Returns the date of `signedDate`, or of an app transaction's `receiptCreationDate` if
-    /// there is no `signedDate`.
+    /// there is no `signedDate`. On HarmonyOS the member is `signedTime`.
     private static func effectiveDate(
-        of payload: JSONDocument, now: Timestamp
+        of payload: JSONDocument, ofHarmony: Bool, now: Timestamp
     ) -> EffectiveDate {
         let first = payload.withRootMembers { members in
-            members.firstNumber("signedDate", "receiptCreationDate")
+            ofHarmony
+                ? members.firstNumber("signedTime", "signTime")
+                : members.firstNumber("signedDate", "receiptCreationDate")
         }
         switch first {
         case .none: return EffectiveDate(signed: nil, now: now)

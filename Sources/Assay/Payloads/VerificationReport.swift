@@ -65,6 +65,7 @@ package struct VerificationReport {
             report.member("kind", verification.kind?.name)
             report.member("unwrapped", verification.unwrapped)
             report.member("environment", verification.environment?.rawValue)
+            report.member("state", verification.state?.rawValue)
             report.member("dedupKey", verification.dedupKey)
             report.member("evidenceKey", verification.evidenceKey)
             if let certificate = verification.certificate {

@@ -20,6 +20,11 @@ extension VerifiedEvidence {
         case .transactionReceipt(let receipt): [("payload", receipt.json)]
         case .serverAnswer(let answer): answer.membersJSON
         case .notificationV1(let notification): notification.membersJSON
+        case .googlePurchase(let payload): [("payload", payload.json)]
+        case .huaweiPurchase(let payload): [("payload", payload.json)]
+        case .harmonyPurchase(let payload): [("payload", payload.json)]
+        case .harmonySubscription(let payload): [("payload", payload.json)]
+        case .harmonyNotification(let payload): [("payload", payload.json)]
         }
     }
 }

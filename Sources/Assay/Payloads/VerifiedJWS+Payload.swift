@@ -8,6 +8,11 @@ extension VerifiedJWS {
     func decode(
         as kind: EvidenceKind, log: CheckLog? = nil
     ) throws(Refusal) -> (VerifiedEvidence, EvidenceClaims) {
+        if kind.store == .harmony {
+            log?.begin(
+                .kind, found: HarmonyPayload.detect(payload.root)?.name, expected: kind.name)
+            return try decode(harmony: kind)
+        }
         log?.begin(.kind, found: PayloadKind.detect(payload)?.name, expected: kind.name)
         try payload.withRootMembers { members throws(Refusal) in
             try PayloadKind.check(&members, is: kind)
@@ -44,7 +49,8 @@ extension VerifiedJWS {
                 notification: VerifiedPayload(fields, json: payload.text), transaction: nil,
                 renewalInfo: nil, appTransaction: nil, warnings: fields.warnings)
             return (.notification(notification), claims)
-        case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
+        case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1, .googlePurchase,
+            .huaweiPurchase, .harmonyPurchase, .harmonySubscription, .harmonyNotification:
             throw Refusal(.wrongKind, "a JWS is not a \(kind.name)")
         }
     }

@@ -35,7 +35,8 @@ struct AnswerMembers {
             case .appTransaction(let payload): appTransaction = payload
             case .notification(let notification): notifications.append(notification)
             case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer,
-                .notificationV1, nil:
+                .notificationV1, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
+                .harmonySubscription, .harmonyNotification, nil:
                 preconditionFailure("a kind that answers do not carry")
             }
         }
@@ -165,7 +166,9 @@ extension VerifiedEvidence {
         case .appTransaction(let payload): payload.withPayload { EvidenceClaims($0) }
         case .notification(let verified):
             verified.notification.withPayload { EvidenceClaims($0) }
-        case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
+        case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1,
+            .googlePurchase, .huaweiPurchase, .harmonyPurchase, .harmonySubscription,
+            .harmonyNotification:
             preconditionFailure("a kind that answers do not carry")
         }
     }
@@ -189,7 +192,9 @@ extension VerifiedEvidence {
         case .renewalInfo(let payload): payload.withPayload { $0.signedDate }
         case .appTransaction(let payload): payload.withPayload { $0.receiptCreationDate }
         case .notification(let verified): verified.notification.withPayload { $0.signedDate }
-        case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
+        case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1,
+            .googlePurchase, .huaweiPurchase, .harmonyPurchase, .harmonySubscription,
+            .harmonyNotification:
             nil
         }
     }

@@ -8,6 +8,8 @@ struct EvidenceClaims: Equatable, Sendable {
     /// False for renewal info and realtime requests, which have no bundle id.
     var carriesBundleId = false
     var bundleId: String?
+    /// Another name of the app, of which one is enough.
+    var otherBundleId: String?
     /// True for kinds with a member for the App Store id: notifications, app transactions,
     /// realtime requests, app receipts, and transaction receipts that have an id.
     var carriesAppAppleId = false
@@ -15,6 +17,12 @@ struct EvidenceClaims: Equatable, Sendable {
     var productId: String?
     var appAccountToken: String?
     var transactionId: String?
+    /// The products of a purchase of several, after the first.
+    var otherProductIds: [String] = []
+    /// Another name of the purchase: the token of other stores.
+    var purchaseToken: String?
+    /// When it was bought, in evidence that has no date of its signature.
+    var purchaseDate: Timestamp?
     /// The binding to one device.
     var deviceBinding: DeviceBinding?
     /// The purchase that the evidence is about; nil for evidence of none or of several.
@@ -44,7 +52,13 @@ struct EvidenceClaims: Equatable, Sendable {
     }
 
     /// Names the purchase, in the same way for every kind of evidence.
-    var dedupKey: String? { purchase?.key(keyPrefix) }
+    var dedupKey: String? { purchase?.key(dedupPrefix) }
+
+    /// A token of another store names a purchase in all environments.
+    private var dedupPrefix: String {
+        kind.store == .apple
+            ? keyPrefix : kind.store.rawValue.lowercased() + "/" + (bundleId ?? "-") + "/"
+    }
 
     /// Names the statement. Kinds include their name, so that keys do not collide.
     var evidenceKey: String? {

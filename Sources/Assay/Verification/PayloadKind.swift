@@ -61,7 +61,9 @@ enum PayloadKind {
         case .realtimeRequest:
             guard payload.has("requestIdentifier") else { return false }
             return payload.has("userLocale")
-        case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1: return false
+        case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1, .googlePurchase,
+            .huaweiPurchase, .harmonyPurchase, .harmonySubscription, .harmonyNotification:
+            return false
         }
     }
 

@@ -13,6 +13,13 @@ public struct Policy: Sendable, Equatable {
     public var allowsLegacyKey: Bool
     /// What the revocation statuses of the certificates decide.
     public var revocation: RevocationPolicy
+    /// The purchases of Google Play that are accepted.
+    public var google = PurchasePolicy()
+    /// The purchases of Huawei AppGallery on Android that are accepted.
+    public var huawei = PurchasePolicy()
+    /// The accepted apps of HarmonyOS, by application id or bundle name, compared byte for byte.
+    /// Empty: the bundle id. The trust store has the roots.
+    public var harmonyApplicationIds: [String] = []
 
     /// Creates a policy. By default it accepts only Production, and statuses decide nothing.
     public init(

@@ -9,8 +9,23 @@ extension EvidenceClaims {
         _ policy: Policy, _ expectations: Expectations, chain: some AnchoredChain,
         log: CheckLog? = nil
     ) throws(Refusal) {
+        try checkOrigin(policy, expectations, log: log)
+        log?.begin(
+            .rootPurpose, found: chain.anchor.fingerprintText, expected: environment.rawValue)
+        try checkAnchor(chain)
+    }
+
+    /// Checks app and environment.
+    func checkOrigin(
+        _ policy: Policy, _ expectations: Expectations, log: CheckLog? = nil
+    ) throws(Refusal) {
         if let log { begin(.bundle, policy, expectations, log) }
-        try checkBundle(policy.bundleId)
+        let packages = policy.packageNames(of: kind)
+        if packages.isEmpty {
+            try checkBundle(policy.bundleId)
+        } else {
+            try checkPackage(packages)
+        }
         try checkBundle(expectations.bundleId)
         if let log { begin(.app, policy, expectations, log) }
         try checkApp(policy.appAppleId, policy, expectations)
@@ -22,9 +37,17 @@ extension EvidenceClaims {
         }
         if let log { begin(.environment, policy, expectations, log) }
         try checkEnvironment(policy, expectations)
-        log?.begin(
-            .rootPurpose, found: chain.anchor.fingerprintText, expected: environment.rawValue)
-        try checkAnchor(chain)
+    }
+
+    private func checkPackage(_ accepted: [String]) throws(Refusal) {
+        let names = [bundleId, otherBundleId].compactMap(\.self)
+        guard names.contains(where: { accepted.contains(where: $0.equalsByBytes) }) else {
+            throw Refusal(
+                .wrongBundle,
+                "the \(kind.store == .harmony ? "application" : "package") is \(quoted(bundleId)), "
+                    + "which \(kind.store == .harmony ? "application-ids" : "package-names") does "
+                    + "not name")
+        }
     }
 
     private func checkBundle(_ expected: String?) throws(Refusal) {
@@ -32,7 +55,8 @@ extension EvidenceClaims {
         guard let bundleId else {
             throw Refusal(.wrongBundle, "the \(kind.name) names no bundle, not \(quoted(expected))")
         }
-        guard bundleId.equalsByBytes(expected) else {
+        guard bundleId.equalsByBytes(expected) || otherBundleId?.equalsByBytes(expected) == true
+        else {
             throw Refusal(
                 .wrongBundle, "the bundle is \(quoted(bundleId)), not \(quoted(expected))")
         }
@@ -101,25 +125,24 @@ extension EvidenceClaims {
             log?.begin(
                 .product, found: quoted(productId),
                 expected: expectations.productIds.prefix(8).map(quoted).joined(separator: ", "))
-            guard let productId,
-                expectations.productIds.contains(where: productId.equalsByBytes)
-            else {
-                throw Refusal(.mismatch, "the product is \(quoted(productId)), not an expected one")
+            // All products of a purchase of several: an expected one must not bring another.
+            for productId in [productId] + otherProductIds {
+                guard let productId,
+                    expectations.productIds.contains(where: productId.equalsByBytes)
+                else {
+                    throw Refusal(
+                        .mismatch, "the product is \(quoted(productId)), not an expected one")
+                }
             }
         }
         if let expected = expectations.appAccountToken {
             log?.begin(.accountToken, found: quoted(appAccountToken), expected: quoted(expected))
-            guard let appAccountToken, appAccountToken.lowercased() == expected.lowercased() else {
-                throw Refusal(
-                    .mismatch,
-                    kind.isReceipt
-                        ? "the \(kind.name) has no app account token: receipts carry none"
-                        : "the app account token is not the expected one")
-            }
+            guard isAccount(expected) else { throw wrongAccount }
         }
         if let expected = expectations.transactionId {
             log?.begin(.transaction, found: quoted(transactionId), expected: quoted(expected))
-            guard let transactionId, transactionId.equalsByBytes(expected) else {
+            let names = [transactionId, purchaseToken].compactMap(\.self)
+            guard names.contains(where: expected.equalsByBytes) else {
                 throw Refusal(.mismatch, "the transaction id is not the expected one")
             }
         }
@@ -140,6 +163,29 @@ extension EvidenceClaims {
 }
 
 extension EvidenceClaims {
+    /// Compares the account: a UUID at Apple, the app's own text at other stores.
+    private func isAccount(_ expected: String) -> Bool {
+        guard let appAccountToken else { return false }
+        guard kind.store == .apple else { return appAccountToken.equalsByBytes(expected) }
+        return appAccountToken.lowercased() == expected.lowercased()
+    }
+
+    private var wrongAccount: Refusal {
+        if kind.store != .apple {
+            return Refusal(
+                .mismatch,
+                appAccountToken == nil
+                    ? "the \(kind.name) names no account"
+                        + (kind == .googlePurchase ? " (obfuscatedAccountId)" : ": it carries none")
+                    : "the obfuscatedAccountId is not the expected one")
+        }
+        return Refusal(
+            .mismatch,
+            kind.isReceipt
+                ? "the \(kind.name) has no app account token: receipts carry none"
+                : "the app account token is not the expected one")
+    }
+
     /// Checks the device binding. Evidence without a binding is a mismatch.
     private func checkDevice(_ expectations: Expectations) throws(Refusal) {
         let devices = expectations.deviceIdentifiers
@@ -170,8 +216,21 @@ extension EvidenceKind {
         switch self {
         case .appReceipt, .transactionReceipt, .notificationV1: true
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
-            .serverAnswer:
+            .serverAnswer, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
+            .harmonySubscription, .harmonyNotification:
             false
+        }
+    }
+}
+
+extension Policy {
+    /// The accepted packages of a store; empty where the bundle id applies.
+    func packageNames(of kind: EvidenceKind) -> [String] {
+        switch kind.store {
+        case .google: google.packageNames
+        case .huawei: huawei.packageNames
+        case .harmony: harmonyApplicationIds
+        default: []
         }
     }
 }

@@ -179,12 +179,17 @@ extension VerificationRequest {
     ) -> Verification {
         var dedupKey = claims.dedupKey
         if case .notification(let notification) = evidence { dedupKey = notification.dedupKey }
+        var detail = remark.map { chain.anchor.acceptance + "; " + $0 } ?? chain.anchor.acceptance
+        var state: PurchaseState?
+        if case .harmonyPurchase(let purchase) = evidence {
+            state = purchase.payload.state
+            detail += state?.remark ?? ""
+        }
         return Verification(
-            verdict: .valid,
-            detail: remark.map { chain.anchor.acceptance + "; " + $0 } ?? chain.anchor.acceptance,
+            verdict: .valid, detail: detail,
             kind: kind, environment: claims.environment, dedupKey: dedupKey,
             evidenceKey: claims.evidenceKey, certificate: chain.signingCertificate(at: now),
-            evidence: evidence)
+            evidence: evidence, state: state)
     }
 
     /// The answer for evidence whose signature holds but whose claims are refused. It identifies

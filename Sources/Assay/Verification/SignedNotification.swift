@@ -93,7 +93,8 @@ final class SignedNotification: Sendable {
                     if transaction == nil { expected.take(nestedClaims) }
                 case .appTransaction(let payload): appTransaction = payload
                 case .notification, .realtimeRequest, .appReceipt, .transactionReceipt,
-                    .serverAnswer, .notificationV1:
+                    .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase,
+                    .harmonyPurchase, .harmonySubscription, .harmonyNotification:
                     preconditionFailure("a kind that notifications do not carry")
                 }
             }

@@ -19,6 +19,8 @@ public final class Verifier: Sendable {
     /// The revocation statuses of the certificates of its chains.
     public let revocation: RevocationStatuses
     let chains: KnownChains
+    /// The chains of HarmonyOS, apart: neither store's root is good for the other's evidence.
+    let harmonyChains: KnownChains
     let links: ValidatedLinks
     let layouts = KnownLayouts()
     let signatures: ES256Verifiers
@@ -48,6 +50,9 @@ public final class Verifier: Sendable {
         issuerTables = IssuerTables(keyTables, engine: engine)
         chains = KnownChains(
             trust: trust, issuerTables: issuerTables, revocation: revocation)
+        harmonyChains = KnownChains(
+            trust: trust.harmony, markers: .harmony, issuerTables: issuerTables,
+            revocation: revocation)
         signatures = ES256Verifiers(
             tables: KeyTables(isEnabled: keyTables != .never, engine: engine.chosen) { key, place in
                 engine.test()
@@ -94,7 +99,8 @@ public final class Verifier: Sendable {
     /// - Parameters:
     ///   - evidence: a compact JWS with at most one trailing line break, or a notification's POST
     ///     body of version 1 or 2; the JSON of a Server API answer; a transaction receipt as text
-    ///     or base64; an app receipt as DER, BER or base64.
+    ///     or base64; an app receipt as DER, BER or base64; JSON with another store's purchase
+    ///     and its signature.
     ///   - kind: the kind of the evidence.
     ///   - policy: the evidence that the operator accepts.
     ///   - expectations: the caller's expectations, which narrow the policy.
@@ -127,7 +133,7 @@ public final class Verifier: Sendable {
         at now: Timestamp, unknownChains: UnknownChainPolicy = .validate, log: CheckLog? = nil,
         cache: ThreadCache? = nil
     ) -> PreparedVerification {
-        let chains = ChainLookup(table: chains, cache: cache)
+        let chains = lookup(kind, cache)
         let request = VerificationRequest(
             self, kind: kind, policy: policy, expectations: expectations, now: now,
             unknownChains: unknownChains, log: log)
@@ -171,7 +177,9 @@ public final class Verifier: Sendable {
                     answer.pendingSignatureCount > 0
                         ? .serverAnswer(answer) : .answered(try answer.verified(request))
                 })
-        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
+        case .googlePurchase, .huaweiPurchase: return try request.prepared(purchase: evidence)
+        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
+            .harmonyPurchase, .harmonySubscription, .harmonyNotification:
             let jws = try unverified(evidence, request, chains)
             return PreparedVerification(request: request, state: try .init(jws) { .jws($0) })
         }
@@ -233,12 +241,12 @@ public final class Verifier: Sendable {
             }
             guard !verifier.checks.isEmpty else { return }
             verifier.verify()
-            advance(&batch, verifier.holds, ChainLookup(table: chains, cache: cache))
+            advance(&batch, verifier.holds, cache)
         }
     }
 
     private func advance(
-        _ batch: inout [PreparedVerification], _ holds: [Bool], _ chains: ChainLookup
+        _ batch: inout [PreparedVerification], _ holds: [Bool], _ cache: ThreadCache?
     ) {
         var next = 0
         for index in batch.indices {
@@ -248,9 +256,15 @@ public final class Verifier: Sendable {
             precondition(
                 batch[index].request.verifier == ObjectIdentifier(self),
                 "prepared by another verifier")
-            batch[index].advance(holds[next..<next + count], chains: chains)
+            batch[index].advance(
+                holds[next..<next + count], chains: lookup(batch[index].request.kind, cache))
             next += count
         }
+    }
+
+    /// The chains of the store that signs this kind.
+    private func lookup(_ kind: EvidenceKind, _ cache: ThreadCache?) -> ChainLookup {
+        ChainLookup(table: kind.store == .harmony ? harmonyChains : chains, cache: cache)
     }
 
     /// Returns the likely kind of unverified evidence, or nil when no known kind matches. Tools
@@ -266,7 +280,15 @@ public final class Verifier: Sendable {
         guard evidence.count > 0, evidence[0] == UInt8(ascii: "{") else {
             return payloadKind(of: evidence)
         }
-        if let token = try? signedPayload(in: evidence) { return payloadKind(of: token.span) }
+        for member in [appleBody, harmonyBody] {
+            guard let token = try? signedPayload(in: evidence, member) else { continue }
+            return payloadKind(of: token.span)
+        }
+        if case .found(let envelope) = PurchaseEnvelope.find(evidence),
+            let kind = envelope.likelyKind
+        {
+            return kind
+        }
         guard let inside = EvidenceWrapper.open(evidence)?.evidence else { return nil }
         switch EvidenceShape.detect(inside.span) {
         case .appReceipt: return .appReceipt
@@ -281,15 +303,21 @@ public final class Verifier: Sendable {
             let text = try? Base64URL.decode(token.extracting(segments.payload)),
             let payload = try? JSONDocument.parse(text), payload.root.kind == .object
         else { return nil }
-        return PayloadKind.detect(payload)
+        return PayloadKind.detect(payload) ?? HarmonyPayload.detect(payload.root)
     }
 
     private func unverified(
         _ evidence: Span<UInt8>, _ request: VerificationRequest, _ chains: ChainLookup
     ) throws(Refusal) -> ChainOutcome<UnverifiedJWS> {
         let isObject = evidence.count > 0 && evidence[0] == UInt8(ascii: "{")
-        if isObject, request.kind == .notification || request.kind == .realtimeRequest {
-            let token = try Self.signedPayload(in: evidence)
+        if request.kind.store == .harmony, trust.harmonyAnchors.isEmpty {
+            request.log?.begin(.rootName, found: "none")
+            throw Refusal(
+                .untrustedChain,
+                "no root of HarmonyOS is pinned: add roots in [app.harmony], or --root")
+        }
+        if isObject, let member = Self.body(of: request.kind) {
+            let token = try Self.signedPayload(in: evidence, member)
             do throws(Refusal) {
                 return try read(token.span, request, chains)
             } catch {
@@ -306,20 +334,35 @@ public final class Verifier: Sendable {
         _ token: Span<UInt8>, _ request: VerificationRequest, _ chains: ChainLookup
     ) throws(Refusal) -> ChainOutcome<UnverifiedJWS> {
         try UnverifiedJWS.read(
-            token, chains: chains, now: request.now, unknownChains: request.unknownChains,
-            log: request.log)
+            token, ofHarmony: request.kind.store == .harmony, chains: chains, now: request.now,
+            unknownChains: request.unknownChains, log: request.log)
     }
 
-    /// The JWS inside a POST body of the App Store, `{"signedPayload": "…"}`.
-    private static func signedPayload(in body: Span<UInt8>) throws(Refusal) -> [UInt8] {
+    /// The member of a store's POST body that has the JWS.
+    private static let appleBody = "signedPayload"
+    private static let harmonyBody = "jwsNotification"
+
+    /// Nil for kinds that no store posts.
+    private static func body(of kind: EvidenceKind) -> String? {
+        switch kind {
+        case .notification, .realtimeRequest: appleBody
+        case .harmonyNotification: harmonyBody
+        default: nil
+        }
+    }
+
+    /// The JWS inside a POST body of a store, such as `{"signedPayload": "…"}`.
+    private static func signedPayload(
+        in body: Span<UInt8>, _ member: String
+    ) throws(Refusal) -> [UInt8] {
         guard body.count <= Limits.notificationBytes else {
             throw Refusal(
                 .malformed,
                 "the body has \(body.count) bytes; the limit is \(Limits.notificationBytes)")
         }
         let document = try JSONDocument.payload(body.array, named: "body")
-        guard let token = document.root["signedPayload"]?.string else {
-            throw Refusal(.malformed, "the body has no signedPayload string")
+        guard let token = document.root[member]?.string else {
+            throw Refusal(.malformed, "the body has no \(member) string")
         }
         return Array(token.utf8)
     }

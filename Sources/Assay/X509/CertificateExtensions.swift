@@ -40,13 +40,15 @@ package struct CertificateExtensions: Sendable, Equatable {
         package static let purchaseReceiptSigning = Markers(rawValue: 4)
         /// 1.2.840.113635.100.6.2.2
         package static let iTunesStore = Markers(rawValue: 8)
+        /// 1.3.6.1.4.1.2011.2.415.1.1
+        package static let harmonySigning = Markers(rawValue: 16)
 
         /// The object identifier of each marker.
         fileprivate static let identifiers: [(marker: Markers, octets: [UInt8])] = [
             (.receiptSigning, OID.appleReceiptSigning),
             (.worldwideDeveloperRelations, OID.appleWorldwideDeveloperRelations),
             (.purchaseReceiptSigning, OID.applePurchaseReceiptSigning),
-            (.iTunesStore, OID.appleITunesStore),
+            (.iTunesStore, OID.appleITunesStore), (.harmonySigning, OID.harmonySigning),
         ]
 
         /// The object identifiers of the contained markers, in dotted decimal.

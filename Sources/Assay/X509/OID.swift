@@ -58,6 +58,11 @@ package enum OID {
     /// 1.2.840.113635.100.6.2.2: the iTunes Store intermediate, which issued those.
     package static let appleITunesStore: [UInt8] = appleExtensions + [0x02, 0x02]
 
+    /// 1.3.6.1.4.1.2011.2.415.1.1: signs evidence of Huawei's IAP Kit on HarmonyOS.
+    package static let harmonySigning: [UInt8] = [
+        0x2B, 0x06, 0x01, 0x04, 0x01, 0x8F, 0x5B, 0x02, 0x83, 0x1F, 0x01, 0x01,
+    ]
+
     /// Dotted decimal, for messages. Cut off after 20 arcs, more than any has in practice.
     package static func dotted(_ octets: Span<UInt8>) -> String {
         var arcs: [UInt64] = []

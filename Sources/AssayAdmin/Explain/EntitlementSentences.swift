@@ -17,6 +17,18 @@ extension AppEntitlements {
     }
 }
 
+extension EvidenceStore {
+    /// The name, for sentences and tables.
+    package var phrase: String {
+        switch self {
+        case .apple: "the App Store"
+        case .google: "Google Play"
+        case .huawei, .harmony: "Huawei AppGallery"
+        default: rawValue
+        }
+    }
+}
+
 extension Entitlements {
     /// When to ask again, and what the answer lacks, one line each.
     package var remarks: [String] {
@@ -24,7 +36,7 @@ extension Entitlements {
         if isStale { lines.append("stale: the newest evidence is older than --max-age") }
         if let nextChange { lines.append("ask again at \(nextChange.rfc3339)") }
         lines += refresh.map { moment in
-            "ask the App Store about \(moment.transactionId) at \(moment.at.rfc3339): "
+            "ask \(moment.store.phrase) about \(moment.transactionId) at \(moment.at.rfc3339): "
                 + moment.reason.rawValue
         }
         return lines + warnings.map { "warning: " + $0.message }

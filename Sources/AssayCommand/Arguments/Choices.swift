@@ -36,6 +36,11 @@ enum KindChoice: String, Choice {
     case transactionReceipt = "transaction-receipt"
     case serverAnswer = "server-answer"
     case notificationV1 = "notification-v1"
+    case googlePurchase = "google-purchase"
+    case huaweiPurchase = "huawei-purchase"
+    case harmonyPurchase = "harmony-purchase"
+    case harmonySubscription = "harmony-subscription"
+    case harmonyNotification = "harmony-notification"
     case auto
 
     /// The kind; nil for `auto`.

@@ -27,7 +27,8 @@ struct EvidenceOptions: ParsableArguments {
     @Option(
         name: .customLong("root"),
         help: ArgumentHelp(
-            "A root to trust in addition to Apple's, PEM or DER. Repeat for more.",
+            "A root to trust in addition to Apple's, PEM or DER; for evidence of HarmonyOS too. "
+                + "Repeat for more.",
             valueName: "file"),
         completion: .file())
     var roots: [String] = []
@@ -64,7 +65,11 @@ struct EvidenceOptions: ParsableArguments {
     /// The trust store with Apple's roots and the given files.
     func store() throws -> TrustStore {
         var trust = TrustStore.apple
-        for root in roots { trust = try trust.pinning(file: root) }
+        for root in roots {
+            trust = try trust.pinning(file: root)
+            // A certificate that is no authority is of Xcode.
+            if let harmony = try? trust.pinningHarmony(Input.read(root)) { trust = harmony }
+        }
         for intermediate in intermediates { trust = try trust.adding(file: intermediate) }
         return trust
     }

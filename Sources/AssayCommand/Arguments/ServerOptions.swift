@@ -27,6 +27,14 @@ struct ServerOptions: ParsableArguments {
 
     @OptionGroup(title: "TLS") var tls: TLSOptions
 
+    /// Rejects keys of other stores for a server, which has its own.
+    func check(_ stores: PurchaseKeyOptions) throws {
+        guard server != nil, !stores.isEmpty else { return }
+        throw ValidationError(
+            "keys of other stores can't be used with --server: a server has those of its own "
+                + "configuration")
+    }
+
     /// Rejects options that need a server without one, and options of trust with one.
     func check(_ accepted: EvidenceOptions) throws {
         guard server != nil else {

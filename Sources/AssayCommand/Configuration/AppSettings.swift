@@ -22,6 +22,12 @@ struct AppSettings {
     var store: FetchSettings?
     /// Nil where signing is off.
     var keys: SigningSettings?
+    /// Accepted purchases of Google Play; by default none.
+    var google = PurchasePolicy()
+    /// Accepted purchases of Huawei AppGallery; by default none.
+    var huawei = PurchasePolicy()
+    /// The accepted apps of HarmonyOS; the trust has the roots.
+    var harmonyApplicationIds: [String] = []
 
     /// The entry of a server without configuration.
     static func open(trust: TrustStore) -> AppSettings {
@@ -52,6 +58,21 @@ extension AppSettings {
             try $0.pinning(file: $1, development: true)
         }
         Self.extend(&trust, table, "intermediates", folder) { try $0.adding(file: $1) }
+        if let harmony = table.table("harmony") {
+            Self.extend(&trust, harmony, "roots", folder) { try $0.pinning(harmonyFile: $1) }
+            harmonyApplicationIds = harmony.strings("application-ids") ?? []
+            if !harmony.has("roots") {
+                harmony.note(
+                    "roots", "missing",
+                    "name the file of Huawei CBG Root CA G2, which Huawei publishes")
+            }
+            if harmonyApplicationIds.isEmpty {
+                harmony.note(
+                    "application-ids", "missing",
+                    "name the app: without it, purchases of any app of HarmonyOS would pass")
+            }
+            harmony.finish()
+        }
         self.trust = trust
         if let store = table.table("store") {
             self.store = FetchSettings(store, folder: folder, accepted: accepted)
@@ -70,6 +91,8 @@ extension AppSettings {
                 "keys", "missing beside sign-api-keys",
                 "name the .p8 file of App Store Connect in a table below [app.keys]")
         }
+        google = PurchasePolicy(table.table("google"), keys: "licence-keys", folder: folder)
+        huawei = PurchasePolicy(table.table("huawei"), keys: "keys", folder: folder)
         checkIdentity(table)
         checkRoots(table, accepted)
         table.finish()

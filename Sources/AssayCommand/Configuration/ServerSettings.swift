@@ -182,10 +182,13 @@ extension AppSettings {
     fileprivate func entry(
         _ verifier: Verifier, _ limits: ServerLimits, _ revocation: RevocationPolicy
     ) throws(Failure) -> AppEntry {
-        let policy = Policy(
+        var policy = Policy(
             bundleId: bundleId, appAppleId: appAppleId,
             environments: Set(environments ?? StoreEnvironment.known),
             allowsLegacyKey: allowsLegacyKey, revocation: revocation)
+        policy.google = google
+        policy.huawei = huawei
+        policy.harmonyApplicationIds = harmonyApplicationIds
         return AppEntry(
             verifier: verifier, policy: policy,
             unnamedEnvironments: environments == nil ? [.production] : nil, secrets: secrets,

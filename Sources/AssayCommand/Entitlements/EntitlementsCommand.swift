@@ -42,6 +42,8 @@ struct EntitlementsCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "TRUST") var trust: EvidenceOptions
 
+    @OptionGroup(title: "Other stores") var stores: PurchaseKeyOptions
+
     @Option(
         help: ArgumentHelp(
             "The kind of each item: \(KindChoice.names). (default: auto)", valueName: "kind"),
@@ -112,7 +114,10 @@ struct EntitlementsCommand: AsyncParsableCommand {
         completion: .file())
     var files: [String]
 
-    func validate() throws { try remote.check(trust) }
+    func validate() throws {
+        try remote.check(trust)
+        try remote.check(stores)
+    }
 
     func run() async throws {
         let inputs = try EvidenceInput.read(files)
@@ -138,8 +143,9 @@ struct EntitlementsCommand: AsyncParsableCommand {
         let moment = trust.now
         // The moment of the decision is not that of the verification, unless it is still to come.
         let now = max(.now, moment)
+        let accepted = try stores.extend(trust.policy)
         let items = inputs.map { input in
-            EvidenceItem(verify(input.evidence, verifier, at: now), label: input.label)
+            EvidenceItem(verify(input.evidence, verifier, accepted, at: now), label: input.label)
         }
         return (items, Entitlements(of: items, at: moment, policy: policy))
     }
@@ -168,11 +174,11 @@ struct EntitlementsCommand: AsyncParsableCommand {
     }
 
     private func verify(
-        _ evidence: [UInt8], _ verifier: Verifier, at now: Timestamp
+        _ evidence: [UInt8], _ verifier: Verifier, _ accepted: Policy, at now: Timestamp
     ) -> Verification {
         let named = kind.kind ?? Verifier.likelyKind(of: evidence.span)
         let verification = verifier.verify(
-            evidence.span, as: named ?? .transaction, policy: trust.policy, at: now)
+            evidence.span, as: named ?? .transaction, policy: accepted, at: now)
         return named == nil ? verification.ofUnknownKind : verification
     }
 

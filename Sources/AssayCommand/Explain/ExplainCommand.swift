@@ -45,6 +45,8 @@ struct ExplainCommand: ParsableCommand {
 
     @OptionGroup var accepted: EvidenceOptions
 
+    @OptionGroup(title: "Other stores") var stores: PurchaseKeyOptions
+
     @Option(
         help: ArgumentHelp(
             "The kind of each item: \(KindChoice.names). (default: auto)", valueName: "kind"),
@@ -82,7 +84,7 @@ struct ExplainCommand: ParsableCommand {
         }
         let explained = ExplanationSet(
             sources, andMore: inputs.omitted, as: kind.kind, trust: try accepted.store(),
-            policy: accepted.policy, of: appAccountToken,
+            policy: try stores.extend(accepted.policy), of: appAccountToken,
             at: accepted.now)
         switch format {
         case .json: try Output.line(json: explained.json)

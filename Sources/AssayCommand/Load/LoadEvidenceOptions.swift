@@ -74,7 +74,9 @@ struct LoadEvidenceOptions: ParsableArguments {
         }
         guard
             unknownChains == 0
-                || mix.shares.contains(where: { $0.kind != .appReceipt && $0.items == nil })
+                || mix.shares.contains(where: {
+                    $0.kind != .appReceipt && $0.items == nil && $0.kind.store == .apple
+                })
         else {
             throw ValidationError("--unseen applies to tokens, and --mix has none")
         }
@@ -92,11 +94,16 @@ struct LoadEvidenceOptions: ParsableArguments {
         let authority = try DevelopmentCA.read(from: ca)
         let wantsReceipts = mix.shares.contains { $0.kind == .appReceipt }
         let receipts = wantsReceipts ? try ReceiptCA.read(from: ca) : nil
+        var stores: [EvidenceKind: StoreMinter] = [:]
+        for kind in [EvidenceKind.googlePurchase, .huaweiPurchase]
+        where mix.shares.contains(where: { $0.kind == kind }) {
+            stores[kind] = try StoreMinter.read(store: kind.store.rawValue.lowercased(), from: ca)
+        }
         Output.note("minting evidence ...")
         do throws(MintError) {
             var pool = try EvidencePool(
-                authority, receipts: receipts, bundleId: bundleId, appAppleId: appAppleId,
-                environment: environment.environment, at: .now)
+                authority, receipts: receipts, stores: stores, bundleId: bundleId,
+                appAppleId: appAppleId, environment: environment.environment, at: .now)
             pool.returnsTypedPayload = !noPayload
             var groups: [LoadGroup] = []
             for share in mix.shares {
@@ -117,7 +124,9 @@ struct LoadEvidenceOptions: ParsableArguments {
         }
         // Receipts get no share of unknown chains: validating their chain costs too little. A
         // Resolve has none either: its items would wait for one another's chains.
-        let unknownChains = part.size == nil && part.items == nil ? unknownChains : 0
+        // Another store's purchase has no chain.
+        let hasChain = part.size == nil && part.items == nil && part.kind.store == .apple
+        let unknownChains = hasChain ? unknownChains : 0
         let genuine = 100 - forged - unknownChains
         if let items = part.items {
             if genuine > 0 { add("", genuine, try pool.resolves(ofItems: items)) }
@@ -224,9 +233,10 @@ struct KindMix: Sendable {
     }
 
     private static func mintedKind(_ name: String) throws -> EvidenceKind {
-        // The tool can't mint transaction receipts and version 1 notifications.
+        // The tool can't mint transaction receipts and version 1 notifications. Evidence of
+        // HarmonyOS costs what a transaction does.
         let kinds = EvidenceKind.allCases.filter {
-            $0 != .transactionReceipt && $0 != .notificationV1
+            $0 != .transactionReceipt && $0 != .notificationV1 && $0.store != .harmony
         }
         guard let kind = kinds.first(where: { $0.name == name }) else {
             throw ValidationError(Suggestion.remedy(for: name, among: kinds.map(\.name)))

@@ -20,12 +20,18 @@ struct MintCommand: ParsableCommand {
                 assay mint receipt --ca ./ca --size 16MB --output receipt.txt
               A customer's life, with the entitlement expected after each step:
                 assay mint scenario grace-period --ca ./ca --out ./life
+              A purchase of Google Play, and the licence key that verifies it:
+                assay mint google-purchase --ca ./ca > purchase.json
+                assay verify --kind google-purchase \\
+                  --google-key ./ca/google-licence-key.txt purchase.json
               A payload of your own, signed unchanged:
                 assay mint app-transaction --ca ./ca --payload app.json
             """,
         subcommands: [
             MintCACommand.self, MintTransaction.self, MintRenewalInfo.self,
             MintAppTransaction.self, MintNotification.self, MintRealtimeRequest.self,
-            MintReceiptCommand.self, MintScenarioCommand.self,
+            MintReceiptCommand.self, MintScenarioCommand.self, MintGooglePurchase.self,
+            MintHuaweiPurchase.self, MintHarmonyPurchase.self, MintHarmonySubscription.self,
+            MintHarmonyNotification.self,
         ])
 }

@@ -8,6 +8,8 @@ import AssayModels
 protocol MintEvidence: ParsableCommand {
     var options: MintOptions { get }
     static var kind: EvidenceKind { get }
+    /// What signs.
+    func minter() throws -> Minter
     /// The output form of one item: the token itself, or the POST body that carries it.
     func form(_ token: [UInt8]) -> (content: [UInt8], suffix: String)
     static func sample(_ values: SampleValues, _ minter: Minter) throws(MintError) -> [UInt8]
@@ -20,10 +22,12 @@ extension MintEvidence {
             discussion: "EXAMPLE\n  assay mint \(kind.name) --ca ./ca \(example)")
     }
 
+    func minter() throws -> Minter { try options.minter() }
+
     func form(_ token: [UInt8]) -> (content: [UInt8], suffix: String) { (token, "jws") }
 
     func run() throws {
-        let minter = try options.minter()
+        let minter = try minter()
         let given = try options.payload.map { try Input.read($0) }
         let signedDate = options.date?.timestamp ?? .now
         if options.output != "-" { try Folder.make(options.output) }

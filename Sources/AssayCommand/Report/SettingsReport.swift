@@ -53,6 +53,7 @@ extension ServerSettings {
             if !app.secrets.apiKeys.isEmpty {
                 add("api keys", "\(app.secrets.apiKeys.count), for /v1/purchase/verify")
             }
+            for (name, text) in app.otherStores { add(name, text) }
             if let store = app.store { add("store", store.summary) }
             if let keys = app.keys { add("keys", keys.summary) }
             if !app.secrets.fetchKeys.isEmpty {
@@ -109,6 +110,27 @@ extension TLSSettings {
         guard let authority = settings.clientAuthority else { return lines + ["any client"] }
         let names = settings.clientNames.sorted().joined(separator: ", ")
         return lines + ["clients of \(authority)" + (names.isEmpty ? "" : " named " + names)]
+    }
+}
+
+extension AppSettings {
+    /// What the entry accepts of other stores.
+    fileprivate var otherStores: [(name: String, text: String)] {
+        let keys = [("google", google), ("huawei", huawei)].filter { !$0.1.keys.isEmpty }
+        let apps = harmonyApplicationIds.joined(separator: ", ")
+        return keys.map { ($0, $1.summary) }
+            + trust.harmonyAnchors.map {
+                ("harmony", "\($0.name), \($0.fingerprint), for \(apps)")
+            }
+    }
+}
+
+extension PurchasePolicy {
+    /// The beginnings of the keys' SHA-256 fingerprints, and the packages.
+    fileprivate var summary: String {
+        let names = keys.map { "\($0.fingerprint.prefix(8)) (RSA-\($0.bits))" }
+        let packages = packageNames.isEmpty ? "the bundle" : packageNames.joined(separator: ", ")
+        return "purchases of \(packages) by key \(names.joined(separator: ", "))"
     }
 }
 

@@ -61,6 +61,7 @@ extension VerificationReport {
         add("kind", verification.kind?.name)
         add("unwrapped", verification.unwrapped)
         add("environment", verification.environment?.rawValue)
+        add("state", verification.state?.rawValue)
         add("dedupKey", verification.dedupKey)
         add("evidenceKey", verification.evidenceKey)
         if let certificate = verification.certificate {
@@ -89,14 +90,17 @@ extension EvidenceKind {
         switch self {
         case .renewalInfo, .realtimeRequest: false
         case .transaction, .appTransaction, .notification, .appReceipt, .transactionReceipt,
-            .serverAnswer, .notificationV1:
+            .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
+            .harmonySubscription, .harmonyNotification:
             true
         }
     }
 
     fileprivate var canCarryAppAppleId: Bool {
         switch self {
-        case .transaction, .renewalInfo: false
+        case .transaction, .renewalInfo, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
+            .harmonySubscription, .harmonyNotification:
+            false
         case .appTransaction, .notification, .realtimeRequest, .appReceipt, .transactionReceipt,
             .serverAnswer, .notificationV1:
             true

@@ -1,4 +1,5 @@
 import AssayBytes
+import AssayModels
 
 /// Writes the answer that is expected after one step, in the JSON form of `assay entitlements`.
 struct ScenarioAnswer {
@@ -57,6 +58,7 @@ struct ScenarioAnswer {
                     list.object { object in
                         object.member("environment", app.environment)
                         object.member("bundleId", app.bundleId)
+                        object.member("store", EvidenceStore.apple.rawValue)
                         object.array("subscriptionGroups") { list in
                             for group in groups where group.deciding.app == app {
                                 self.group(group.deciding, group.members, &list)

@@ -224,9 +224,11 @@ final class Admission {
 
     func bodyLimit(of kind: EvidenceKind) -> Int {
         switch kind {
-        case .transaction, .renewalInfo, .appTransaction, .realtimeRequest, .transactionReceipt:
+        case .transaction, .renewalInfo, .appTransaction, .realtimeRequest, .transactionReceipt,
+            .harmonyPurchase, .harmonySubscription:
             limits.jwsBytes
-        case .notification: limits.notificationBytes
+        case .notification, .googlePurchase, .huaweiPurchase, .harmonyNotification:
+            limits.notificationBytes
         case .serverAnswer: limits.serverAnswerBytes
         case .notificationV1: limits.notificationV1Bytes
         case .appReceipt: limits.frameBytes

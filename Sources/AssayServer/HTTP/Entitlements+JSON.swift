@@ -47,6 +47,7 @@ extension JSONWriter {
             object.member("label", item.label)
             object.member("kind", item.verification.kind?.name)
             object.member("verdict", item.verification.verdict.name)
+            object.member("state", item.verification.state?.rawValue)
             object.member("dedupKey", item.verification.dedupKey)
             object.member("evidenceKey", item.verification.evidenceKey)
             object.member("superseded", isSuperseded)
@@ -67,6 +68,7 @@ extension JSONWriter {
         object { object in
             object.member("environment", app.environment.rawValue)
             object.member("bundleId", app.bundleId)
+            object.member("store", app.store.rawValue)
             object.array("subscriptionGroups") { list in
                 for group in app.subscriptionGroups { list.group(group) }
             }
@@ -189,6 +191,7 @@ extension JSONWriter {
             object.member("transactionId", refresh.transactionId)
             object.member("at", refresh.at.milliseconds)
             object.member("reason", refresh.reason.rawValue)
+            object.member("store", refresh.store.rawValue)
         }
     }
 

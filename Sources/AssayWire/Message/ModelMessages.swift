@@ -61,6 +61,7 @@ extension Entitlements: WritableMessage, @unsafe ReadableMessage {
 
 extension EntitlementRefresh: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(4, store)
         output.set(3, reason)
         output.set(2, at)
         output.set(1, transactionId)
@@ -71,11 +72,13 @@ extension EntitlementRefresh: WritableMessage, @unsafe ReadableMessage {
             transactionId: try unsafe required(read(m.has_transaction_id, m.transaction_id)),
             at: try unsafe required(read(m.has_at, m.at)),
             reason: try unsafe required(read(m.has_reason, m.reason)))
+        store = try unsafe read(m.has_store, m.store) ?? store
     }
 }
 
 extension AppEntitlements: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(8, store)
         output.set(7, customers)
         output.setEach(6, consumables)
         output.setEach(5, nonRenewing)
@@ -95,6 +98,7 @@ extension AppEntitlements: WritableMessage, @unsafe ReadableMessage {
         nonRenewing = try unsafe models(m.non_renewing, count: m.n_non_renewing)
         consumables = try unsafe models(m.consumables, count: m.n_consumables)
         customers = try unsafe read(m.customers) ?? customers
+        store = try unsafe read(m.has_store, m.store) ?? store
     }
 }
 
@@ -1209,5 +1213,177 @@ extension TransactionReceipt.Member: WritableMessage, @unsafe ReadableMessage {
         self.init(
             name: try unsafe required(read(m.has_name, m.name)),
             value: try unsafe required(read(m.has_value, m.value)))
+    }
+}
+
+extension GooglePurchase: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(12, developerPayload)
+        output.set(11, obfuscatedProfileId)
+        output.set(10, obfuscatedAccountId)
+        output.set(9, autoRenewing)
+        output.set(8, acknowledged)
+        output.set(7, quantity)
+        output.set(6, purchaseToken)
+        output.set(5, purchaseState)
+        output.set(4, purchaseTime)
+        output.setEach(3, productIds)
+        output.set(2, packageName)
+        output.set(1, orderId)
+    }
+
+    init(_ m: Assay__V1__GooglePurchase) throws(MessageError) {
+        self.init()
+        orderId = try unsafe read(m.has_order_id, m.order_id)
+        packageName = try unsafe read(m.has_package_name, m.package_name)
+        productIds = try unsafe texts(m.product_ids, count: m.n_product_ids)
+        purchaseTime = unsafe read(m.has_purchase_time, m.purchase_time)
+        purchaseState = unsafe read(m.has_purchase_state, m.purchase_state)
+        purchaseToken = try unsafe read(m.has_purchase_token, m.purchase_token)
+        quantity = unsafe read(m.has_quantity, m.quantity)
+        acknowledged = unsafe read(m.has_acknowledged, m.acknowledged)
+        autoRenewing = unsafe read(m.has_auto_renewing, m.auto_renewing)
+        obfuscatedAccountId = try unsafe read(m.has_obfuscated_account_id, m.obfuscated_account_id)
+        obfuscatedProfileId = try unsafe read(m.has_obfuscated_profile_id, m.obfuscated_profile_id)
+        developerPayload = try unsafe read(m.has_developer_payload, m.developer_payload)
+    }
+}
+
+extension HuaweiPurchase: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(16, developerPayload)
+        output.set(15, autoRenewing)
+        output.set(14, cancelTime)
+        output.set(13, expirationDate)
+        output.set(12, subIsvalid)
+        output.set(11, subscriptionId)
+        output.set(10, quantity)
+        output.set(9, purchaseType)
+        output.set(8, purchaseToken)
+        output.set(7, purchaseState)
+        output.set(6, purchaseTime)
+        output.set(5, kind)
+        output.set(4, productId)
+        output.set(3, applicationId)
+        output.set(2, packageName)
+        output.set(1, orderId)
+    }
+
+    init(_ m: Assay__V1__HuaweiPurchase) throws(MessageError) {
+        self.init()
+        orderId = try unsafe read(m.has_order_id, m.order_id)
+        packageName = try unsafe read(m.has_package_name, m.package_name)
+        applicationId = try unsafe read(m.has_application_id, m.application_id)
+        productId = try unsafe read(m.has_product_id, m.product_id)
+        kind = unsafe read(m.has_kind, m.kind)
+        purchaseTime = unsafe read(m.has_purchase_time, m.purchase_time)
+        purchaseState = unsafe read(m.has_purchase_state, m.purchase_state)
+        purchaseToken = try unsafe read(m.has_purchase_token, m.purchase_token)
+        purchaseType = unsafe read(m.has_purchase_type, m.purchase_type)
+        quantity = unsafe read(m.has_quantity, m.quantity)
+        subscriptionId = try unsafe read(m.has_subscription_id, m.subscription_id)
+        subIsvalid = unsafe read(m.has_sub_isvalid, m.sub_isvalid)
+        expirationDate = unsafe read(m.has_expiration_date, m.expiration_date)
+        cancelTime = unsafe read(m.has_cancel_time, m.cancel_time)
+        autoRenewing = unsafe read(m.has_auto_renewing, m.auto_renewing)
+        developerPayload = try unsafe read(m.has_developer_payload, m.developer_payload)
+    }
+}
+
+extension HarmonyPurchase: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(14, signedTime)
+        output.set(13, developerPayload)
+        output.set(12, revocationReasonCode)
+        output.set(11, revocationTime)
+        output.set(10, finishStatus)
+        output.set(9, quantity)
+        output.set(8, purchaseTime)
+        output.set(7, productType)
+        output.set(6, productId)
+        output.set(5, purchaseToken)
+        output.set(4, purchaseOrderId)
+        output.set(3, packageName)
+        output.set(2, applicationId)
+        output.set(1, environment)
+    }
+
+    init(_ m: Assay__V1__HarmonyPurchase) throws(MessageError) {
+        self.init()
+        environment = try unsafe read(m.has_environment, m.environment)
+        applicationId = try unsafe read(m.has_application_id, m.application_id)
+        packageName = try unsafe read(m.has_package_name, m.package_name)
+        purchaseOrderId = try unsafe read(m.has_purchase_order_id, m.purchase_order_id)
+        purchaseToken = try unsafe read(m.has_purchase_token, m.purchase_token)
+        productId = try unsafe read(m.has_product_id, m.product_id)
+        productType = unsafe read(m.has_product_type, m.product_type)
+        purchaseTime = unsafe read(m.has_purchase_time, m.purchase_time)
+        quantity = unsafe read(m.has_quantity, m.quantity)
+        finishStatus = unsafe read(m.has_finish_status, m.finish_status)
+        revocationTime = unsafe read(m.has_revocation_time, m.revocation_time)
+        revocationReasonCode = unsafe read(m.has_revocation_reason_code, m.revocation_reason_code)
+        developerPayload = try unsafe read(m.has_developer_payload, m.developer_payload)
+        signedTime = unsafe read(m.has_signed_time, m.signed_time)
+    }
+}
+
+extension HarmonySubscription: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(11, signedTime)
+        output.set(10, autoRenewStatusCode)
+        output.set(9, lastPurchaseOrder)
+        output.set(8, expiresTime)
+        output.set(7, status)
+        output.set(6, purchaseToken)
+        output.set(5, subscriptionId)
+        output.set(4, subGroupId)
+        output.set(3, packageName)
+        output.set(2, applicationId)
+        output.set(1, environment)
+    }
+
+    init(_ m: Assay__V1__HarmonySubscription) throws(MessageError) {
+        self.init()
+        environment = try unsafe read(m.has_environment, m.environment)
+        applicationId = try unsafe read(m.has_application_id, m.application_id)
+        packageName = try unsafe read(m.has_package_name, m.package_name)
+        subGroupId = try unsafe read(m.has_sub_group_id, m.sub_group_id)
+        subscriptionId = try unsafe read(m.has_subscription_id, m.subscription_id)
+        purchaseToken = try unsafe read(m.has_purchase_token, m.purchase_token)
+        status = unsafe read(m.has_status, m.status)
+        expiresTime = unsafe read(m.has_expires_time, m.expires_time)
+        lastPurchaseOrder = try unsafe read(m.last_purchase_order)
+        autoRenewStatusCode = unsafe read(m.has_auto_renew_status_code, m.auto_renew_status_code)
+        signedTime = unsafe read(m.has_signed_time, m.signed_time)
+    }
+}
+
+extension HarmonyNotification: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(10, signedTime)
+        output.set(9, purchaseOrderId)
+        output.set(8, purchaseToken)
+        output.set(7, productId)
+        output.set(6, packageName)
+        output.set(5, applicationId)
+        output.set(4, environment)
+        output.set(3, notificationRequestId)
+        output.set(2, notificationSubtype)
+        output.set(1, notificationType)
+    }
+
+    init(_ m: Assay__V1__HarmonyNotification) throws(MessageError) {
+        self.init()
+        notificationType = try unsafe read(m.has_notification_type, m.notification_type)
+        notificationSubtype = try unsafe read(m.has_notification_subtype, m.notification_subtype)
+        notificationRequestId = try unsafe read(
+            m.has_notification_request_id, m.notification_request_id)
+        environment = try unsafe read(m.has_environment, m.environment)
+        applicationId = try unsafe read(m.has_application_id, m.application_id)
+        packageName = try unsafe read(m.has_package_name, m.package_name)
+        productId = try unsafe read(m.has_product_id, m.product_id)
+        purchaseToken = try unsafe read(m.has_purchase_token, m.purchase_token)
+        purchaseOrderId = try unsafe read(m.has_purchase_order_id, m.purchase_order_id)
+        signedTime = unsafe read(m.has_signed_time, m.signed_time)
     }
 }

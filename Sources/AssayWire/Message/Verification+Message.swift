@@ -6,6 +6,8 @@ extension Verification: WritableMessage, @unsafe ReadableMessage {
 
     /// - Parameter withPayload: whether to write the payload as typed fields.
     func write(to output: inout MessageWriter, withPayload: Bool) {
+        if withPayload { writePurchase(to: &output) }
+        output.set(18, state)
         output.set(17, unwrapped)
         output.set(16, evidenceKey)
         if withPayload { writePayload(to: &output) }
@@ -29,6 +31,21 @@ extension Verification: WritableMessage, @unsafe ReadableMessage {
         case .transactionReceipt(let receipt): output.nest(13, receipt)
         case .serverAnswer(let answer): output.nest(14, answer)
         case .notificationV1(let notification): output.nest(15, notification)
+        case .googlePurchase, .huaweiPurchase, .harmonyPurchase, .harmonySubscription,
+            .harmonyNotification:
+            break
+        }
+    }
+
+    /// The payloads whose fields come after the others, so that the fields are in their order.
+    private func writePurchase(to output: inout MessageWriter) {
+        switch evidence {
+        case .googlePurchase(let payload): output.set(19, payload)
+        case .huaweiPurchase(let payload): output.set(20, payload)
+        case .harmonyPurchase(let payload): output.set(21, payload)
+        case .harmonySubscription(let payload): output.set(22, payload)
+        case .harmonyNotification(let payload): output.set(23, payload)
+        default: break
         }
     }
 
@@ -44,7 +61,8 @@ extension Verification: WritableMessage, @unsafe ReadableMessage {
             evidenceKey: try unsafe read(m.has_evidence_key, m.evidence_key),
             certificate: try unsafe read(m.certificate),
             evidence: try unsafe Self.evidence(m),
-            unwrapped: try unsafe read(m.has_unwrapped, m.unwrapped))
+            unwrapped: try unsafe read(m.has_unwrapped, m.unwrapped),
+            state: try unsafe read(m.has_state, m.state))
     }
 
     private static func evidence(
@@ -69,6 +87,16 @@ extension Verification: WritableMessage, @unsafe ReadableMessage {
             .serverAnswer(try required(unsafe read(m.server_answer)))
         case ASSAY__V1__VERIFICATION__PAYLOAD_NOTIFICATION_V1:
             .notificationV1(try required(unsafe read(m.notification_v1)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_GOOGLE_PURCHASE:
+            .googlePurchase(try required(unsafe verified(m.google_purchase)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_HUAWEI_PURCHASE:
+            .huaweiPurchase(try required(unsafe verified(m.huawei_purchase)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_PURCHASE:
+            .harmonyPurchase(try required(unsafe verified(m.harmony_purchase)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_SUBSCRIPTION:
+            .harmonySubscription(try required(unsafe verified(m.harmony_subscription)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_NOTIFICATION:
+            .harmonyNotification(try required(unsafe verified(m.harmony_notification)))
         default: nil
         }
     }

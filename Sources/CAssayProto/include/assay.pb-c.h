@@ -88,6 +88,11 @@ typedef struct Assay__V1__ReceiptAttribute Assay__V1__ReceiptAttribute;
 typedef struct Assay__V1__InAppPurchaseReceipt Assay__V1__InAppPurchaseReceipt;
 typedef struct Assay__V1__TransactionReceipt Assay__V1__TransactionReceipt;
 typedef struct Assay__V1__PurchaseInfoMember Assay__V1__PurchaseInfoMember;
+typedef struct Assay__V1__GooglePurchase Assay__V1__GooglePurchase;
+typedef struct Assay__V1__HuaweiPurchase Assay__V1__HuaweiPurchase;
+typedef struct Assay__V1__HarmonyPurchase Assay__V1__HarmonyPurchase;
+typedef struct Assay__V1__HarmonySubscription Assay__V1__HarmonySubscription;
+typedef struct Assay__V1__HarmonyNotification Assay__V1__HarmonyNotification;
 
 
 /* --- enums --- */
@@ -200,7 +205,27 @@ typedef enum _Assay__V1__EvidenceKind {
    * The POST body of a retired version 1 App Store Server Notification. Only the app receipt in
    * unified_receipt.latest_receipt is signed.
    */
-  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_NOTIFICATION_V1 = 9
+  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_NOTIFICATION_V1 = 9,
+  /*
+   * A purchase of Google Play: JSON with its text and the signature.
+   */
+  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_GOOGLE_PURCHASE = 10,
+  /*
+   * A purchase of Huawei AppGallery on Android (HMS): JSON with its text and the signature.
+   */
+  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HUAWEI_PURCHASE = 11,
+  /*
+   * A purchase of Huawei's IAP Kit on HarmonyOS, as a JWS.
+   */
+  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HARMONY_PURCHASE = 12,
+  /*
+   * The state of a subscription of Huawei's IAP Kit on HarmonyOS, as a JWS.
+   */
+  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HARMONY_SUBSCRIPTION = 13,
+  /*
+   * A notification of Huawei's IAP Kit for HarmonyOS, as a JWS or as its POST body.
+   */
+  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HARMONY_NOTIFICATION = 14
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__EVIDENCE_KIND)
 } Assay__V1__EvidenceKind;
 /*
@@ -998,7 +1023,7 @@ struct  Assay__V1__Entitlements
   protobuf_c_boolean has_at;
   int64_t at;
   /*
-   * By environment, then bundle identifier.
+   * By environment, then bundle identifier, then store.
    */
   size_t n_apps;
   Assay__V1__AppEntitlements **apps;
@@ -1056,10 +1081,16 @@ struct  Assay__V1__EntitlementRefresh
    */
   protobuf_c_boolean has_reason;
   ProtobufCBinaryData reason;
+  /*
+   * The store to ask: APPLE, GOOGLE, HUAWEI or HARMONY. Other stores than Apple's are asked with the
+   * purchase token, which is the transaction_id here. Absent in old answers: APPLE.
+   */
+  protobuf_c_boolean has_store;
+  ProtobufCBinaryData store;
 };
 #define ASSAY__V1__ENTITLEMENT_REFRESH__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__entitlement_refresh__descriptor) \
-    , 0, {0,NULL}, 0, 0, 0, {0,NULL} }
+    , 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL} }
 
 
 /*
@@ -1074,7 +1105,7 @@ struct  Assay__V1__AppEntitlements
   protobuf_c_boolean has_environment;
   ProtobufCBinaryData environment;
   /*
-   * The app's bundle identifier.
+   * The app's bundle identifier; at other stores its package.
    */
   protobuf_c_boolean has_bundle_id;
   ProtobufCBinaryData bundle_id;
@@ -1102,10 +1133,16 @@ struct  Assay__V1__AppEntitlements
    * The customers that the evidence names.
    */
   Assay__V1__Customers *customers;
+  /*
+   * The store that signed the evidence: APPLE, GOOGLE, HUAWEI or HARMONY. Absent in old answers:
+   * APPLE.
+   */
+  protobuf_c_boolean has_store;
+  ProtobufCBinaryData store;
 };
 #define ASSAY__V1__APP_ENTITLEMENTS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__app_entitlements__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0,NULL, 0,NULL, 0,NULL, 0,NULL, NULL }
+    , 0, {0,NULL}, 0, {0,NULL}, 0,NULL, 0,NULL, 0,NULL, 0,NULL, NULL, 0, {0,NULL} }
 
 
 /*
@@ -1520,7 +1557,12 @@ typedef enum {
   ASSAY__V1__VERIFICATION__PAYLOAD_APP_RECEIPT = 12,
   ASSAY__V1__VERIFICATION__PAYLOAD_TRANSACTION_RECEIPT = 13,
   ASSAY__V1__VERIFICATION__PAYLOAD_SERVER_ANSWER = 14,
-  ASSAY__V1__VERIFICATION__PAYLOAD_NOTIFICATION_V1 = 15
+  ASSAY__V1__VERIFICATION__PAYLOAD_NOTIFICATION_V1 = 15,
+  ASSAY__V1__VERIFICATION__PAYLOAD_GOOGLE_PURCHASE = 19,
+  ASSAY__V1__VERIFICATION__PAYLOAD_HUAWEI_PURCHASE = 20,
+  ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_PURCHASE = 21,
+  ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_SUBSCRIPTION = 22,
+  ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_NOTIFICATION = 23
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__VERIFICATION__PAYLOAD__CASE)
 } Assay__V1__Verification__PayloadCase;
 
@@ -1571,11 +1613,18 @@ struct  Assay__V1__Verification
   protobuf_c_boolean has_evidence_key;
   ProtobufCBinaryData evidence_key;
   /*
-   * The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova
-   * or Flutter.
+   * The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova,
+   * Flutter or Billing Library.
    */
   protobuf_c_boolean has_unwrapped;
   ProtobufCBinaryData unwrapped;
+  /*
+   * The state of a purchase of another store than Apple's: PURCHASED, PENDING, CANCELED, REFUNDED
+   * or UNKNOWN. Only PURCHASED is paid. Absent for Apple's evidence, and until the signature
+   * verifies.
+   */
+  protobuf_c_boolean has_state;
+  ProtobufCBinaryData state;
   Assay__V1__Verification__PayloadCase payload_case;
   union {
     /*
@@ -1614,11 +1663,31 @@ struct  Assay__V1__Verification
      * Payload of NOTIFICATION_V1.
      */
     Assay__V1__VerifiedNotificationV1 *notification_v1;
+    /*
+     * Payload of GOOGLE_PURCHASE.
+     */
+    Assay__V1__GooglePurchase *google_purchase;
+    /*
+     * Payload of HUAWEI_PURCHASE.
+     */
+    Assay__V1__HuaweiPurchase *huawei_purchase;
+    /*
+     * Payload of HARMONY_PURCHASE.
+     */
+    Assay__V1__HarmonyPurchase *harmony_purchase;
+    /*
+     * Payload of HARMONY_SUBSCRIPTION.
+     */
+    Assay__V1__HarmonySubscription *harmony_subscription;
+    /*
+     * Payload of HARMONY_NOTIFICATION.
+     */
+    Assay__V1__HarmonyNotification *harmony_notification;
   };
 };
 #define ASSAY__V1__VERIFICATION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__verification__descriptor) \
-    , 0, ASSAY__V1__VERDICT__VERDICT_UNSPECIFIED, 0, {0,NULL}, 0, ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_UNSPECIFIED, 0, {0,NULL}, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, {0,NULL}, ASSAY__V1__VERIFICATION__PAYLOAD__NOT_SET, {0} }
+    , 0, ASSAY__V1__VERDICT__VERDICT_UNSPECIFIED, 0, {0,NULL}, 0, ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_UNSPECIFIED, 0, {0,NULL}, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, ASSAY__V1__VERIFICATION__PAYLOAD__NOT_SET, {0} }
 
 
 /*
@@ -3733,6 +3802,384 @@ struct  Assay__V1__PurchaseInfoMember
     , 0, {0,NULL}, 0, {0,NULL} }
 
 
+/*
+ * A purchase that Google Play signed: the JSON of Purchase.getOriginalJson(). It does not say what
+ * happened since: expiry, renewal, refund, acknowledgement.
+ */
+struct  Assay__V1__GooglePurchase
+{
+  ProtobufCMessage base;
+  /*
+   * Order identifier, such as GPA.1234-5678-9012-34567. Absent in test purchases.
+   */
+  protobuf_c_boolean has_order_id;
+  ProtobufCBinaryData order_id;
+  /*
+   * The app.
+   */
+  protobuf_c_boolean has_package_name;
+  ProtobufCBinaryData package_name;
+  /*
+   * Product identifiers, of productId or productIds.
+   */
+  size_t n_product_ids;
+  ProtobufCBinaryData *product_ids;
+  /*
+   * When it was bought, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_purchase_time;
+  int64_t purchase_time;
+  /*
+   * 0 purchased, 4 pending; 1 canceled and 2 refunded in very old purchases.
+   */
+  protobuf_c_boolean has_purchase_state;
+  int32_t purchase_state;
+  /*
+   * Names the purchase for Google's API.
+   */
+  protobuf_c_boolean has_purchase_token;
+  ProtobufCBinaryData purchase_token;
+  /*
+   * The number of items; absent for one.
+   */
+  protobuf_c_boolean has_quantity;
+  int32_t quantity;
+  /*
+   * Whether the purchase was acknowledged when it was signed.
+   */
+  protobuf_c_boolean has_acknowledged;
+  protobuf_c_boolean acknowledged;
+  /*
+   * Whether the subscription renews, as of the signature. Absent for products.
+   */
+  protobuf_c_boolean has_auto_renewing;
+  protobuf_c_boolean auto_renewing;
+  /*
+   * The account that the app named in obfuscated form.
+   */
+  protobuf_c_boolean has_obfuscated_account_id;
+  ProtobufCBinaryData obfuscated_account_id;
+  /*
+   * The profile that the app named in obfuscated form.
+   */
+  protobuf_c_boolean has_obfuscated_profile_id;
+  ProtobufCBinaryData obfuscated_profile_id;
+  /*
+   * Text that the app added to the purchase.
+   */
+  protobuf_c_boolean has_developer_payload;
+  ProtobufCBinaryData developer_payload;
+};
+#define ASSAY__V1__GOOGLE_PURCHASE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__google_purchase__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0,NULL, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL} }
+
+
+/*
+ * A purchase that Huawei AppGallery signed on Android (HMS): the JSON of InAppPurchaseData. It does
+ * not say what happened since.
+ */
+struct  Assay__V1__HuaweiPurchase
+{
+  ProtobufCMessage base;
+  /*
+   * Order identifier.
+   */
+  protobuf_c_boolean has_order_id;
+  ProtobufCBinaryData order_id;
+  /*
+   * The app.
+   */
+  protobuf_c_boolean has_package_name;
+  ProtobufCBinaryData package_name;
+  /*
+   * Huawei's identifier of the app.
+   */
+  protobuf_c_boolean has_application_id;
+  ProtobufCBinaryData application_id;
+  /*
+   * The product.
+   */
+  protobuf_c_boolean has_product_id;
+  ProtobufCBinaryData product_id;
+  /*
+   * 0 consumable, 1 non-consumable, 2 subscription.
+   */
+  protobuf_c_boolean has_kind;
+  int32_t kind;
+  /*
+   * When it was bought, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_purchase_time;
+  int64_t purchase_time;
+  /*
+   * 0 purchased, 1 canceled, 2 refunded, 3 pending.
+   */
+  protobuf_c_boolean has_purchase_state;
+  int32_t purchase_state;
+  /*
+   * Names the purchase for Huawei's API.
+   */
+  protobuf_c_boolean has_purchase_token;
+  ProtobufCBinaryData purchase_token;
+  /*
+   * 0 sandbox, 1 promotion code; absent for a paid purchase.
+   */
+  protobuf_c_boolean has_purchase_type;
+  int32_t purchase_type;
+  /*
+   * The number of items; absent for one.
+   */
+  protobuf_c_boolean has_quantity;
+  int32_t quantity;
+  /*
+   * Identifier of the subscription, which all its periods share.
+   */
+  protobuf_c_boolean has_subscription_id;
+  ProtobufCBinaryData subscription_id;
+  /*
+   * Whether the subscription was in force at the signature (subIsvalid).
+   */
+  protobuf_c_boolean has_sub_isvalid;
+  protobuf_c_boolean sub_isvalid;
+  /*
+   * End of the subscription's period, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_expiration_date;
+  int64_t expiration_date;
+  /*
+   * When the subscription was canceled or refunded, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_cancel_time;
+  int64_t cancel_time;
+  /*
+   * Whether the subscription renews, as of the signature.
+   */
+  protobuf_c_boolean has_auto_renewing;
+  protobuf_c_boolean auto_renewing;
+  /*
+   * Text that the app added to the purchase.
+   */
+  protobuf_c_boolean has_developer_payload;
+  ProtobufCBinaryData developer_payload;
+};
+#define ASSAY__V1__HUAWEI_PURCHASE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__huawei_purchase__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL} }
+
+
+/*
+ * A purchase that Huawei's IAP Kit signed on HarmonyOS (PurchaseOrderPayload).
+ */
+struct  Assay__V1__HarmonyPurchase
+{
+  ProtobufCMessage base;
+  /*
+   * NORMAL or SANDBOX, as Huawei writes it.
+   */
+  protobuf_c_boolean has_environment;
+  ProtobufCBinaryData environment;
+  /*
+   * Huawei's identifier of the app.
+   */
+  protobuf_c_boolean has_application_id;
+  ProtobufCBinaryData application_id;
+  /*
+   * The app's bundle name, in evidence that has one.
+   */
+  protobuf_c_boolean has_package_name;
+  ProtobufCBinaryData package_name;
+  /*
+   * Identifier of the order: a subscription has one for each period.
+   */
+  protobuf_c_boolean has_purchase_order_id;
+  ProtobufCBinaryData purchase_order_id;
+  /*
+   * Names the purchase for Huawei's API.
+   */
+  protobuf_c_boolean has_purchase_token;
+  ProtobufCBinaryData purchase_token;
+  /*
+   * The product.
+   */
+  protobuf_c_boolean has_product_id;
+  ProtobufCBinaryData product_id;
+  /*
+   * 0 consumable, 1 non-consumable, 2 auto-renewable subscription, 3 non-renewing subscription.
+   */
+  protobuf_c_boolean has_product_type;
+  int32_t product_type;
+  /*
+   * When it was bought, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_purchase_time;
+  int64_t purchase_time;
+  /*
+   * The number of items; absent for one.
+   */
+  protobuf_c_boolean has_quantity;
+  int32_t quantity;
+  /*
+   * 1: the app has confirmed the delivery; 2: it has not.
+   */
+  protobuf_c_boolean has_finish_status;
+  int32_t finish_status;
+  /*
+   * When it was refunded or revoked, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_revocation_time;
+  int64_t revocation_time;
+  /*
+   * Why it was refunded or revoked.
+   */
+  protobuf_c_boolean has_revocation_reason_code;
+  int32_t revocation_reason_code;
+  /*
+   * Text that the app added to the purchase.
+   */
+  protobuf_c_boolean has_developer_payload;
+  ProtobufCBinaryData developer_payload;
+  /*
+   * When Huawei signed this payload, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_signed_time;
+  int64_t signed_time;
+};
+#define ASSAY__V1__HARMONY_PURCHASE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__harmony_purchase__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0 }
+
+
+/*
+ * The state of a subscription that Huawei's IAP Kit signed on HarmonyOS (SubGroupStatusPayload),
+ * with the members of its lastSubscriptionStatus.
+ */
+struct  Assay__V1__HarmonySubscription
+{
+  ProtobufCMessage base;
+  /*
+   * NORMAL or SANDBOX, as Huawei writes it.
+   */
+  protobuf_c_boolean has_environment;
+  ProtobufCBinaryData environment;
+  /*
+   * Huawei's identifier of the app.
+   */
+  protobuf_c_boolean has_application_id;
+  ProtobufCBinaryData application_id;
+  /*
+   * The app's bundle name, in evidence that has one.
+   */
+  protobuf_c_boolean has_package_name;
+  ProtobufCBinaryData package_name;
+  /*
+   * Identifier of the group.
+   */
+  protobuf_c_boolean has_sub_group_id;
+  ProtobufCBinaryData sub_group_id;
+  /*
+   * Identifier of the subscription.
+   */
+  protobuf_c_boolean has_subscription_id;
+  ProtobufCBinaryData subscription_id;
+  /*
+   * Names the subscription for Huawei's API.
+   */
+  protobuf_c_boolean has_purchase_token;
+  ProtobufCBinaryData purchase_token;
+  /*
+   * The state by Huawei's number; 1 is active.
+   */
+  protobuf_c_boolean has_status;
+  int32_t status;
+  /*
+   * End of the period, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_expires_time;
+  int64_t expires_time;
+  /*
+   * The last order.
+   */
+  Assay__V1__HarmonyPurchase *last_purchase_order;
+  /*
+   * Whether it renews: 1 yes, 0 no.
+   */
+  protobuf_c_boolean has_auto_renew_status_code;
+  int32_t auto_renew_status_code;
+  /*
+   * When Huawei signed this payload, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_signed_time;
+  int64_t signed_time;
+};
+#define ASSAY__V1__HARMONY_SUBSCRIPTION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__harmony_subscription__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, NULL, 0, 0, 0, 0 }
+
+
+/*
+ * A notification of Huawei's IAP Kit for HarmonyOS. It says that something changed; ask Huawei's API
+ * what.
+ */
+struct  Assay__V1__HarmonyNotification
+{
+  ProtobufCMessage base;
+  /*
+   * The event.
+   */
+  protobuf_c_boolean has_notification_type;
+  ProtobufCBinaryData notification_type;
+  /*
+   * The detail of the event.
+   */
+  protobuf_c_boolean has_notification_subtype;
+  ProtobufCBinaryData notification_subtype;
+  /*
+   * Names the notification; retries have the same.
+   */
+  protobuf_c_boolean has_notification_request_id;
+  ProtobufCBinaryData notification_request_id;
+  /*
+   * NORMAL or SANDBOX, as Huawei writes it.
+   */
+  protobuf_c_boolean has_environment;
+  ProtobufCBinaryData environment;
+  /*
+   * Huawei's identifier of the app.
+   */
+  protobuf_c_boolean has_application_id;
+  ProtobufCBinaryData application_id;
+  /*
+   * The app's bundle name.
+   */
+  protobuf_c_boolean has_package_name;
+  ProtobufCBinaryData package_name;
+  /*
+   * The product.
+   */
+  protobuf_c_boolean has_product_id;
+  ProtobufCBinaryData product_id;
+  /*
+   * Names the purchase for Huawei's API.
+   */
+  protobuf_c_boolean has_purchase_token;
+  ProtobufCBinaryData purchase_token;
+  /*
+   * Identifier of the order.
+   */
+  protobuf_c_boolean has_purchase_order_id;
+  ProtobufCBinaryData purchase_order_id;
+  /*
+   * When Huawei signed this payload, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_signed_time;
+  int64_t signed_time;
+};
+#define ASSAY__V1__HARMONY_NOTIFICATION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__harmony_notification__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0 }
+
+
 /* Assay__V1__RequestHead methods */
 void   assay__v1__request_head__init
                      (Assay__V1__RequestHead         *message);
@@ -5120,6 +5567,101 @@ Assay__V1__PurchaseInfoMember *
 void   assay__v1__purchase_info_member__free_unpacked
                      (Assay__V1__PurchaseInfoMember *message,
                       ProtobufCAllocator *allocator);
+/* Assay__V1__GooglePurchase methods */
+void   assay__v1__google_purchase__init
+                     (Assay__V1__GooglePurchase         *message);
+size_t assay__v1__google_purchase__get_packed_size
+                     (const Assay__V1__GooglePurchase   *message);
+size_t assay__v1__google_purchase__pack
+                     (const Assay__V1__GooglePurchase   *message,
+                      uint8_t             *out);
+size_t assay__v1__google_purchase__pack_to_buffer
+                     (const Assay__V1__GooglePurchase   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__GooglePurchase *
+       assay__v1__google_purchase__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__google_purchase__free_unpacked
+                     (Assay__V1__GooglePurchase *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__HuaweiPurchase methods */
+void   assay__v1__huawei_purchase__init
+                     (Assay__V1__HuaweiPurchase         *message);
+size_t assay__v1__huawei_purchase__get_packed_size
+                     (const Assay__V1__HuaweiPurchase   *message);
+size_t assay__v1__huawei_purchase__pack
+                     (const Assay__V1__HuaweiPurchase   *message,
+                      uint8_t             *out);
+size_t assay__v1__huawei_purchase__pack_to_buffer
+                     (const Assay__V1__HuaweiPurchase   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__HuaweiPurchase *
+       assay__v1__huawei_purchase__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__huawei_purchase__free_unpacked
+                     (Assay__V1__HuaweiPurchase *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__HarmonyPurchase methods */
+void   assay__v1__harmony_purchase__init
+                     (Assay__V1__HarmonyPurchase         *message);
+size_t assay__v1__harmony_purchase__get_packed_size
+                     (const Assay__V1__HarmonyPurchase   *message);
+size_t assay__v1__harmony_purchase__pack
+                     (const Assay__V1__HarmonyPurchase   *message,
+                      uint8_t             *out);
+size_t assay__v1__harmony_purchase__pack_to_buffer
+                     (const Assay__V1__HarmonyPurchase   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__HarmonyPurchase *
+       assay__v1__harmony_purchase__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__harmony_purchase__free_unpacked
+                     (Assay__V1__HarmonyPurchase *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__HarmonySubscription methods */
+void   assay__v1__harmony_subscription__init
+                     (Assay__V1__HarmonySubscription         *message);
+size_t assay__v1__harmony_subscription__get_packed_size
+                     (const Assay__V1__HarmonySubscription   *message);
+size_t assay__v1__harmony_subscription__pack
+                     (const Assay__V1__HarmonySubscription   *message,
+                      uint8_t             *out);
+size_t assay__v1__harmony_subscription__pack_to_buffer
+                     (const Assay__V1__HarmonySubscription   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__HarmonySubscription *
+       assay__v1__harmony_subscription__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__harmony_subscription__free_unpacked
+                     (Assay__V1__HarmonySubscription *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__HarmonyNotification methods */
+void   assay__v1__harmony_notification__init
+                     (Assay__V1__HarmonyNotification         *message);
+size_t assay__v1__harmony_notification__get_packed_size
+                     (const Assay__V1__HarmonyNotification   *message);
+size_t assay__v1__harmony_notification__pack
+                     (const Assay__V1__HarmonyNotification   *message,
+                      uint8_t             *out);
+size_t assay__v1__harmony_notification__pack_to_buffer
+                     (const Assay__V1__HarmonyNotification   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__HarmonyNotification *
+       assay__v1__harmony_notification__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__harmony_notification__free_unpacked
+                     (Assay__V1__HarmonyNotification *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Assay__V1__RequestHead_Closure)
@@ -5341,6 +5883,21 @@ typedef void (*Assay__V1__TransactionReceipt_Closure)
 typedef void (*Assay__V1__PurchaseInfoMember_Closure)
                  (const Assay__V1__PurchaseInfoMember *message,
                   void *closure_data);
+typedef void (*Assay__V1__GooglePurchase_Closure)
+                 (const Assay__V1__GooglePurchase *message,
+                  void *closure_data);
+typedef void (*Assay__V1__HuaweiPurchase_Closure)
+                 (const Assay__V1__HuaweiPurchase *message,
+                  void *closure_data);
+typedef void (*Assay__V1__HarmonyPurchase_Closure)
+                 (const Assay__V1__HarmonyPurchase *message,
+                  void *closure_data);
+typedef void (*Assay__V1__HarmonySubscription_Closure)
+                 (const Assay__V1__HarmonySubscription *message,
+                  void *closure_data);
+typedef void (*Assay__V1__HarmonyNotification_Closure)
+                 (const Assay__V1__HarmonyNotification *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -5426,6 +5983,11 @@ extern const ProtobufCMessageDescriptor assay__v1__receipt_attribute__descriptor
 extern const ProtobufCMessageDescriptor assay__v1__in_app_purchase_receipt__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__transaction_receipt__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__purchase_info_member__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__google_purchase__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__huawei_purchase__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__harmony_purchase__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__harmony_subscription__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__harmony_notification__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -77,6 +77,16 @@ export type EvidenceKind =
    * unified_receipt.latest_receipt is signed.
    */
   | 'NOTIFICATION_V1'
+  /** A purchase of Google Play: JSON with its text and the signature. */
+  | 'GOOGLE_PURCHASE'
+  /** A purchase of Huawei AppGallery on Android (HMS): JSON with its text and the signature. */
+  | 'HUAWEI_PURCHASE'
+  /** A purchase of Huawei's IAP Kit on HarmonyOS, as a JWS. */
+  | 'HARMONY_PURCHASE'
+  /** The state of a subscription of Huawei's IAP Kit on HarmonyOS, as a JWS. */
+  | 'HARMONY_SUBSCRIPTION'
+  /** A notification of Huawei's IAP Kit for HarmonyOS, as a JWS or as its POST body. */
+  | 'HARMONY_NOTIFICATION'
   | 'UNRECOGNIZED'
 
 /**
@@ -494,7 +504,7 @@ export interface ResolvedItem {
 export interface Entitlements {
   /** The moment of the decision, in milliseconds since 1970. */
   at?: bigint
-  /** By environment, then bundle identifier. */
+  /** By environment, then bundle identifier, then store. */
   apps: AppEntitlements[]
   /** The newest date at which Apple signed any of the evidence, in milliseconds since 1970. */
   newestSignedDate?: bigint
@@ -523,13 +533,18 @@ export interface EntitlementRefresh {
    * charge again. Newer servers add more.
    */
   reason?: string
+  /**
+   * The store to ask: APPLE, GOOGLE, HUAWEI or HARMONY. Other stores than Apple's are asked with
+   * the purchase token, which is the transaction_id here. Absent in old answers: APPLE.
+   */
+  store?: string
 }
 
 /** What a customer owns in one app and environment. */
 export interface AppEntitlements {
   /** The environment of the evidence, in Apple's spelling. */
   environment?: string
-  /** The app's bundle identifier. */
+  /** The app's bundle identifier; at other stores its package. */
   bundleId?: string
   /** By group identifier. */
   subscriptionGroups: SubscriptionGroup[]
@@ -541,6 +556,11 @@ export interface AppEntitlements {
   consumables: ConsumablePurchase[]
   /** The customers that the evidence names. */
   customers?: Customers
+  /**
+   * The store that signed the evidence: APPLE, GOOGLE, HUAWEI or HARMONY. Absent in old answers:
+   * APPLE.
+   */
+  store?: string
 }
 
 /** Subscriptions of one group. The group entitles if its deciding subscription does. */
@@ -752,6 +772,16 @@ export interface Verification {
   serverAnswer?: ServerAnswer
   /** Payload of NOTIFICATION_V1. */
   notificationV1?: VerifiedNotificationV1
+  /** Payload of GOOGLE_PURCHASE. */
+  googlePurchase?: GooglePurchase
+  /** Payload of HUAWEI_PURCHASE. */
+  huaweiPurchase?: HuaweiPurchase
+  /** Payload of HARMONY_PURCHASE. */
+  harmonyPurchase?: HarmonyPurchase
+  /** Payload of HARMONY_SUBSCRIPTION. */
+  harmonySubscription?: HarmonySubscription
+  /** Payload of HARMONY_NOTIFICATION. */
+  harmonyNotification?: HarmonyNotification
   /**
    * Names this statement: its kind, what it is about, and when Apple signed it. Store evidence
    * under this key, so that a refund never loses to the purchase. Of a notification, its
@@ -759,10 +789,16 @@ export interface Verification {
    */
   evidenceKey?: string
   /**
-   * The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova or
-   * Flutter.
+   * The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova,
+   * Flutter or Billing Library.
    */
   unwrapped?: string
+  /**
+   * The state of a purchase of another store than Apple's: PURCHASED, PENDING, CANCELED, REFUNDED
+   * or UNKNOWN. Only PURCHASED is paid. Absent for Apple's evidence, and until the signature
+   * verifies.
+   */
+  state?: string
 }
 
 /** A summary of the certificate whose key signed the evidence. */
@@ -1654,4 +1690,162 @@ export interface PurchaseInfoMember {
   name?: string
   /** The value. */
   value?: string
+}
+
+/**
+ * A purchase that Google Play signed: the JSON of Purchase.getOriginalJson(). It does not say what
+ * happened since: expiry, renewal, refund, acknowledgement.
+ */
+export interface GooglePurchase {
+  /** Order identifier, such as GPA.1234-5678-9012-34567. Absent in test purchases. */
+  orderId?: string
+  /** The app. */
+  packageName?: string
+  /** Product identifiers, of productId or productIds. */
+  productIds: string[]
+  /** When it was bought, in milliseconds since 1970. */
+  purchaseTime?: bigint
+  /** 0 purchased, 4 pending; 1 canceled and 2 refunded in very old purchases. */
+  purchaseState?: number
+  /** Names the purchase for Google's API. */
+  purchaseToken?: string
+  /** The number of items; absent for one. */
+  quantity?: number
+  /** Whether the purchase was acknowledged when it was signed. */
+  acknowledged?: boolean
+  /** Whether the subscription renews, as of the signature. Absent for products. */
+  autoRenewing?: boolean
+  /** The account that the app named in obfuscated form. */
+  obfuscatedAccountId?: string
+  /** The profile that the app named in obfuscated form. */
+  obfuscatedProfileId?: string
+  /** Text that the app added to the purchase. */
+  developerPayload?: string
+}
+
+/**
+ * A purchase that Huawei AppGallery signed on Android (HMS): the JSON of InAppPurchaseData. It does
+ * not say what happened since.
+ */
+export interface HuaweiPurchase {
+  /** Order identifier. */
+  orderId?: string
+  /** The app. */
+  packageName?: string
+  /** Huawei's identifier of the app. */
+  applicationId?: string
+  /** The product. */
+  productId?: string
+  /** 0 consumable, 1 non-consumable, 2 subscription. */
+  kind?: number
+  /** When it was bought, in milliseconds since 1970. */
+  purchaseTime?: bigint
+  /** 0 purchased, 1 canceled, 2 refunded, 3 pending. */
+  purchaseState?: number
+  /** Names the purchase for Huawei's API. */
+  purchaseToken?: string
+  /** 0 sandbox, 1 promotion code; absent for a paid purchase. */
+  purchaseType?: number
+  /** The number of items; absent for one. */
+  quantity?: number
+  /** Identifier of the subscription, which all its periods share. */
+  subscriptionId?: string
+  /** Whether the subscription was in force at the signature (subIsvalid). */
+  subIsvalid?: boolean
+  /** End of the subscription's period, in milliseconds since 1970. */
+  expirationDate?: bigint
+  /** When the subscription was canceled or refunded, in milliseconds since 1970. */
+  cancelTime?: bigint
+  /** Whether the subscription renews, as of the signature. */
+  autoRenewing?: boolean
+  /** Text that the app added to the purchase. */
+  developerPayload?: string
+}
+
+/** A purchase that Huawei's IAP Kit signed on HarmonyOS (PurchaseOrderPayload). */
+export interface HarmonyPurchase {
+  /** NORMAL or SANDBOX, as Huawei writes it. */
+  environment?: string
+  /** Huawei's identifier of the app. */
+  applicationId?: string
+  /** The app's bundle name, in evidence that has one. */
+  packageName?: string
+  /** Identifier of the order: a subscription has one for each period. */
+  purchaseOrderId?: string
+  /** Names the purchase for Huawei's API. */
+  purchaseToken?: string
+  /** The product. */
+  productId?: string
+  /** 0 consumable, 1 non-consumable, 2 auto-renewable subscription, 3 non-renewing subscription. */
+  productType?: number
+  /** When it was bought, in milliseconds since 1970. */
+  purchaseTime?: bigint
+  /** The number of items; absent for one. */
+  quantity?: number
+  /** 1: the app has confirmed the delivery; 2: it has not. */
+  finishStatus?: number
+  /** When it was refunded or revoked, in milliseconds since 1970. */
+  revocationTime?: bigint
+  /** Why it was refunded or revoked. */
+  revocationReasonCode?: number
+  /** Text that the app added to the purchase. */
+  developerPayload?: string
+  /** When Huawei signed this payload, in milliseconds since 1970. */
+  signedTime?: bigint
+}
+
+/**
+ * The state of a subscription that Huawei's IAP Kit signed on HarmonyOS (SubGroupStatusPayload),
+ * with the members of its lastSubscriptionStatus.
+ */
+export interface HarmonySubscription {
+  /** NORMAL or SANDBOX, as Huawei writes it. */
+  environment?: string
+  /** Huawei's identifier of the app. */
+  applicationId?: string
+  /** The app's bundle name, in evidence that has one. */
+  packageName?: string
+  /** Identifier of the group. */
+  subGroupId?: string
+  /** Identifier of the subscription. */
+  subscriptionId?: string
+  /** Names the subscription for Huawei's API. */
+  purchaseToken?: string
+  /** The state by Huawei's number; 1 is active. */
+  status?: number
+  /** End of the period, in milliseconds since 1970. */
+  expiresTime?: bigint
+  /** The last order. */
+  lastPurchaseOrder?: HarmonyPurchase
+  /** Whether it renews: 1 yes, 0 no. */
+  autoRenewStatusCode?: number
+  /** When Huawei signed this payload, in milliseconds since 1970. */
+  signedTime?: bigint
+}
+
+/**
+ * A notification of Huawei's IAP Kit for HarmonyOS. It says that something changed; ask Huawei's
+ * API what.
+ */
+export interface HarmonyNotification {
+  /** The event. */
+  notificationType?: string
+  /** The detail of the event. */
+  notificationSubtype?: string
+  /** Names the notification; retries have the same. */
+  notificationRequestId?: string
+  /** NORMAL or SANDBOX, as Huawei writes it. */
+  environment?: string
+  /** Huawei's identifier of the app. */
+  applicationId?: string
+  /** The app's bundle name. */
+  packageName?: string
+  /** The product. */
+  productId?: string
+  /** Names the purchase for Huawei's API. */
+  purchaseToken?: string
+  /** Identifier of the order. */
+  purchaseOrderId?: string
+  /** When Huawei signed this payload, in milliseconds since 1970. */
+  signedTime?: bigint
 }

@@ -17,6 +17,8 @@ export const ServingStatus = [
 export const EvidenceKind = [
   'UNSPECIFIED', 'TRANSACTION', 'RENEWAL_INFO', 'APP_TRANSACTION', 'NOTIFICATION',
   'REALTIME_REQUEST', 'APP_RECEIPT', 'TRANSACTION_RECEIPT', 'SERVER_ANSWER', 'NOTIFICATION_V1',
+  'GOOGLE_PURCHASE', 'HUAWEI_PURCHASE', 'HARMONY_PURCHASE', 'HARMONY_SUBSCRIPTION',
+  'HARMONY_NOTIFICATION',
 ]
 
 export const Verdict = [
@@ -108,6 +110,11 @@ export const ReceiptAttribute = {}
 export const InAppPurchaseReceipt = {}
 export const TransactionReceipt = {}
 export const PurchaseInfoMember = {}
+export const GooglePurchase = {}
+export const HuaweiPurchase = {}
+export const HarmonyPurchase = {}
+export const HarmonySubscription = {}
+export const HarmonyNotification = {}
 
 Object.assign(RequestHead, {
   1: ['id', 'uint64'],
@@ -237,6 +244,7 @@ Object.assign(EntitlementRefresh, {
   1: ['transactionId', 'string'],
   2: ['at', 'int64'],
   3: ['reason', 'string'],
+  4: ['store', 'string'],
 })
 
 Object.assign(AppEntitlements, {
@@ -247,6 +255,7 @@ Object.assign(AppEntitlements, {
   5: ['nonRenewing', ProductEntitlement, true],
   6: ['consumables', ConsumablePurchase, true],
   7: ['customers', Customers],
+  8: ['store', 'string'],
 })
 
 Object.assign(SubscriptionGroup, {
@@ -341,17 +350,23 @@ Object.assign(Verification, {
   4: ['environment', 'string'],
   5: ['dedupKey', 'string'],
   6: ['certificate', SigningCertificate],
-  7: ['transaction', JWSTransactionDecodedPayload, false, [8, 9, 10, 11, 12, 13, 14, 15]],
-  8: ['renewalInfo', JWSRenewalInfoDecodedPayload, false, [7, 9, 10, 11, 12, 13, 14, 15]],
-  9: ['appTransaction', AppTransaction, false, [7, 8, 10, 11, 12, 13, 14, 15]],
-  10: ['notification', VerifiedNotification, false, [7, 8, 9, 11, 12, 13, 14, 15]],
-  11: ['realtimeRequest', DecodedRealtimeRequestBody, false, [7, 8, 9, 10, 12, 13, 14, 15]],
-  12: ['appReceipt', AppReceipt, false, [7, 8, 9, 10, 11, 13, 14, 15]],
-  13: ['transactionReceipt', TransactionReceipt, false, [7, 8, 9, 10, 11, 12, 14, 15]],
-  14: ['serverAnswer', ServerAnswer, false, [7, 8, 9, 10, 11, 12, 13, 15]],
-  15: ['notificationV1', VerifiedNotificationV1, false, [7, 8, 9, 10, 11, 12, 13, 14]],
+  7: ['transaction', JWSTransactionDecodedPayload, false, [8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23]],
+  8: ['renewalInfo', JWSRenewalInfoDecodedPayload, false, [7, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23]],
+  9: ['appTransaction', AppTransaction, false, [7, 8, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23]],
+  10: ['notification', VerifiedNotification, false, [7, 8, 9, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23]],
+  11: ['realtimeRequest', DecodedRealtimeRequestBody, false, [7, 8, 9, 10, 12, 13, 14, 15, 19, 20, 21, 22, 23]],
+  12: ['appReceipt', AppReceipt, false, [7, 8, 9, 10, 11, 13, 14, 15, 19, 20, 21, 22, 23]],
+  13: ['transactionReceipt', TransactionReceipt, false, [7, 8, 9, 10, 11, 12, 14, 15, 19, 20, 21, 22, 23]],
+  14: ['serverAnswer', ServerAnswer, false, [7, 8, 9, 10, 11, 12, 13, 15, 19, 20, 21, 22, 23]],
+  15: ['notificationV1', VerifiedNotificationV1, false, [7, 8, 9, 10, 11, 12, 13, 14, 19, 20, 21, 22, 23]],
+  19: ['googlePurchase', GooglePurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 22, 23]],
+  20: ['huaweiPurchase', HuaweiPurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 21, 22, 23]],
+  21: ['harmonyPurchase', HarmonyPurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 22, 23]],
+  22: ['harmonySubscription', HarmonySubscription, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 23]],
+  23: ['harmonyNotification', HarmonyNotification, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22]],
   16: ['evidenceKey', 'string'],
   17: ['unwrapped', 'string'],
+  18: ['state', 'string'],
 })
 
 Object.assign(SigningCertificate, {
@@ -799,4 +814,82 @@ Object.assign(TransactionReceipt, {
 Object.assign(PurchaseInfoMember, {
   1: ['name', 'string'],
   2: ['value', 'string'],
+})
+
+Object.assign(GooglePurchase, {
+  1: ['orderId', 'string'],
+  2: ['packageName', 'string'],
+  3: ['productIds', 'string', true],
+  4: ['purchaseTime', 'int64'],
+  5: ['purchaseState', 'int32'],
+  6: ['purchaseToken', 'string'],
+  7: ['quantity', 'int32'],
+  8: ['acknowledged', 'bool'],
+  9: ['autoRenewing', 'bool'],
+  10: ['obfuscatedAccountId', 'string'],
+  11: ['obfuscatedProfileId', 'string'],
+  12: ['developerPayload', 'string'],
+})
+
+Object.assign(HuaweiPurchase, {
+  1: ['orderId', 'string'],
+  2: ['packageName', 'string'],
+  3: ['applicationId', 'string'],
+  4: ['productId', 'string'],
+  5: ['kind', 'int32'],
+  6: ['purchaseTime', 'int64'],
+  7: ['purchaseState', 'int32'],
+  8: ['purchaseToken', 'string'],
+  9: ['purchaseType', 'int32'],
+  10: ['quantity', 'int32'],
+  11: ['subscriptionId', 'string'],
+  12: ['subIsvalid', 'bool'],
+  13: ['expirationDate', 'int64'],
+  14: ['cancelTime', 'int64'],
+  15: ['autoRenewing', 'bool'],
+  16: ['developerPayload', 'string'],
+})
+
+Object.assign(HarmonyPurchase, {
+  1: ['environment', 'string'],
+  2: ['applicationId', 'string'],
+  3: ['packageName', 'string'],
+  4: ['purchaseOrderId', 'string'],
+  5: ['purchaseToken', 'string'],
+  6: ['productId', 'string'],
+  7: ['productType', 'int32'],
+  8: ['purchaseTime', 'int64'],
+  9: ['quantity', 'int32'],
+  10: ['finishStatus', 'int32'],
+  11: ['revocationTime', 'int64'],
+  12: ['revocationReasonCode', 'int32'],
+  13: ['developerPayload', 'string'],
+  14: ['signedTime', 'int64'],
+})
+
+Object.assign(HarmonySubscription, {
+  1: ['environment', 'string'],
+  2: ['applicationId', 'string'],
+  3: ['packageName', 'string'],
+  4: ['subGroupId', 'string'],
+  5: ['subscriptionId', 'string'],
+  6: ['purchaseToken', 'string'],
+  7: ['status', 'int32'],
+  8: ['expiresTime', 'int64'],
+  9: ['lastPurchaseOrder', HarmonyPurchase],
+  10: ['autoRenewStatusCode', 'int32'],
+  11: ['signedTime', 'int64'],
+})
+
+Object.assign(HarmonyNotification, {
+  1: ['notificationType', 'string'],
+  2: ['notificationSubtype', 'string'],
+  3: ['notificationRequestId', 'string'],
+  4: ['environment', 'string'],
+  5: ['applicationId', 'string'],
+  6: ['packageName', 'string'],
+  7: ['productId', 'string'],
+  8: ['purchaseToken', 'string'],
+  9: ['purchaseOrderId', 'string'],
+  10: ['signedTime', 'int64'],
 })

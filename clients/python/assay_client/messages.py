@@ -42,8 +42,13 @@ __all__ = [
     "ExternalPurchaseToken",
     "FetchCall",
     "Fetched",
+    "GooglePurchase",
+    "HarmonyNotification",
+    "HarmonyPurchase",
+    "HarmonySubscription",
     "HealthCall",
     "HealthResult",
+    "HuaweiPurchase",
     "InAppPurchaseReceipt",
     "InAppSelection",
     "InfoCall",
@@ -176,6 +181,16 @@ class EvidenceKind(Enumeration):
     NOTIFICATION_V1 = 9
     """The POST body of a retired version 1 App Store Server Notification. Only the app receipt in
     unified_receipt.latest_receipt is signed."""
+    GOOGLE_PURCHASE = 10
+    """A purchase of Google Play: JSON with its text and the signature."""
+    HUAWEI_PURCHASE = 11
+    """A purchase of Huawei AppGallery on Android (HMS): JSON with its text and the signature."""
+    HARMONY_PURCHASE = 12
+    """A purchase of Huawei's IAP Kit on HarmonyOS, as a JWS."""
+    HARMONY_SUBSCRIPTION = 13
+    """The state of a subscription of Huawei's IAP Kit on HarmonyOS, as a JWS."""
+    HARMONY_NOTIFICATION = 14
+    """A notification of Huawei's IAP Kit for HarmonyOS, as a JWS or as its POST body."""
 
 
 class Verdict(Enumeration):
@@ -565,7 +580,7 @@ class Entitlements(Message):
     at: Optional[int] = None
     """The moment of the decision, in milliseconds since 1970."""
     apps: List[AppEntitlements] = field(default_factory=list)
-    """By environment, then bundle identifier."""
+    """By environment, then bundle identifier, then store."""
     newest_signed_date: Optional[int] = None
     """The newest date at which Apple signed any of the evidence, in milliseconds since 1970."""
     is_stale: Optional[bool] = None
@@ -592,6 +607,9 @@ class EntitlementRefresh(Message):
     """PERIOD_ENDS: a period that should renew ends. STATUS_UNKNOWN: nothing says what happened
     after the end, or the transaction of the period in force is missing. BILLING_RETRY: Apple tries
     to charge again. Newer servers add more."""
+    store: Optional[str] = None
+    """The store to ask: APPLE, GOOGLE, HUAWEI or HARMONY. Other stores than Apple's are asked with
+    the purchase token, which is the transaction_id here. Absent in old answers: APPLE."""
 
 
 @dataclass
@@ -601,7 +619,7 @@ class AppEntitlements(Message):
     environment: Optional[str] = None
     """The environment of the evidence, in Apple's spelling."""
     bundle_id: Optional[str] = None
-    """The app's bundle identifier."""
+    """The app's bundle identifier; at other stores its package."""
     subscription_groups: List[SubscriptionGroup] = field(default_factory=list)
     """By group identifier."""
     non_consumables: List[ProductEntitlement] = field(default_factory=list)
@@ -612,6 +630,9 @@ class AppEntitlements(Message):
     """By transaction identifier. A consumable is never an entitlement."""
     customers: Optional[Customers] = None
     """The customers that the evidence names."""
+    store: Optional[str] = None
+    """The store that signed the evidence: APPLE, GOOGLE, HUAWEI or HARMONY. Absent in old answers:
+    APPLE."""
 
 
 @dataclass
@@ -827,13 +848,27 @@ class Verification(Message):
     """Payload of SERVER_ANSWER."""
     notification_v1: Optional[VerifiedNotificationV1] = None
     """Payload of NOTIFICATION_V1."""
+    google_purchase: Optional[GooglePurchase] = None
+    """Payload of GOOGLE_PURCHASE."""
+    huawei_purchase: Optional[HuaweiPurchase] = None
+    """Payload of HUAWEI_PURCHASE."""
+    harmony_purchase: Optional[HarmonyPurchase] = None
+    """Payload of HARMONY_PURCHASE."""
+    harmony_subscription: Optional[HarmonySubscription] = None
+    """Payload of HARMONY_SUBSCRIPTION."""
+    harmony_notification: Optional[HarmonyNotification] = None
+    """Payload of HARMONY_NOTIFICATION."""
     evidence_key: Optional[str] = None
     """Names this statement: its kind, what it is about, and when Apple signed it. Store evidence
     under this key, so that a refund never loses to the purchase. Of a notification, its
     notification_uuid, which retries share. Absent until the signature verifies."""
     unwrapped: Optional[str] = None
-    """The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova
-    or Flutter."""
+    """The wrapper that the evidence was in, if the server opened one: Unity, React Native,
+    Cordova, Flutter or Billing Library."""
+    state: Optional[str] = None
+    """The state of a purchase of another store than Apple's: PURCHASED, PENDING, CANCELED,
+    REFUNDED or UNKNOWN. Only PURCHASED is paid. Absent for Apple's evidence, and until the
+    signature verifies."""
 
 
 @dataclass
@@ -1771,6 +1806,167 @@ class PurchaseInfoMember(Message):
     """The value."""
 
 
+@dataclass
+class GooglePurchase(Message):
+    """A purchase that Google Play signed: the JSON of Purchase.getOriginalJson(). It does not say
+    what happened since: expiry, renewal, refund, acknowledgement."""
+
+    order_id: Optional[str] = None
+    """Order identifier, such as GPA.1234-5678-9012-34567. Absent in test purchases."""
+    package_name: Optional[str] = None
+    """The app."""
+    product_ids: List[str] = field(default_factory=list)
+    """Product identifiers, of productId or productIds."""
+    purchase_time: Optional[int] = None
+    """When it was bought, in milliseconds since 1970."""
+    purchase_state: Optional[int] = None
+    """0 purchased, 4 pending; 1 canceled and 2 refunded in very old purchases."""
+    purchase_token: Optional[str] = None
+    """Names the purchase for Google's API."""
+    quantity: Optional[int] = None
+    """The number of items; absent for one."""
+    acknowledged: Optional[bool] = None
+    """Whether the purchase was acknowledged when it was signed."""
+    auto_renewing: Optional[bool] = None
+    """Whether the subscription renews, as of the signature. Absent for products."""
+    obfuscated_account_id: Optional[str] = None
+    """The account that the app named in obfuscated form."""
+    obfuscated_profile_id: Optional[str] = None
+    """The profile that the app named in obfuscated form."""
+    developer_payload: Optional[str] = None
+    """Text that the app added to the purchase."""
+
+
+@dataclass
+class HuaweiPurchase(Message):
+    """A purchase that Huawei AppGallery signed on Android (HMS): the JSON of InAppPurchaseData. It
+    does not say what happened since."""
+
+    order_id: Optional[str] = None
+    """Order identifier."""
+    package_name: Optional[str] = None
+    """The app."""
+    application_id: Optional[str] = None
+    """Huawei's identifier of the app."""
+    product_id: Optional[str] = None
+    """The product."""
+    kind: Optional[int] = None
+    """0 consumable, 1 non-consumable, 2 subscription."""
+    purchase_time: Optional[int] = None
+    """When it was bought, in milliseconds since 1970."""
+    purchase_state: Optional[int] = None
+    """0 purchased, 1 canceled, 2 refunded, 3 pending."""
+    purchase_token: Optional[str] = None
+    """Names the purchase for Huawei's API."""
+    purchase_type: Optional[int] = None
+    """0 sandbox, 1 promotion code; absent for a paid purchase."""
+    quantity: Optional[int] = None
+    """The number of items; absent for one."""
+    subscription_id: Optional[str] = None
+    """Identifier of the subscription, which all its periods share."""
+    sub_isvalid: Optional[bool] = None
+    """Whether the subscription was in force at the signature (subIsvalid)."""
+    expiration_date: Optional[int] = None
+    """End of the subscription's period, in milliseconds since 1970."""
+    cancel_time: Optional[int] = None
+    """When the subscription was canceled or refunded, in milliseconds since 1970."""
+    auto_renewing: Optional[bool] = None
+    """Whether the subscription renews, as of the signature."""
+    developer_payload: Optional[str] = None
+    """Text that the app added to the purchase."""
+
+
+@dataclass
+class HarmonyPurchase(Message):
+    """A purchase that Huawei's IAP Kit signed on HarmonyOS (PurchaseOrderPayload)."""
+
+    environment: Optional[str] = None
+    """NORMAL or SANDBOX, as Huawei writes it."""
+    application_id: Optional[str] = None
+    """Huawei's identifier of the app."""
+    package_name: Optional[str] = None
+    """The app's bundle name, in evidence that has one."""
+    purchase_order_id: Optional[str] = None
+    """Identifier of the order: a subscription has one for each period."""
+    purchase_token: Optional[str] = None
+    """Names the purchase for Huawei's API."""
+    product_id: Optional[str] = None
+    """The product."""
+    product_type: Optional[int] = None
+    """0 consumable, 1 non-consumable, 2 auto-renewable subscription, 3 non-renewing subscription.
+    """
+    purchase_time: Optional[int] = None
+    """When it was bought, in milliseconds since 1970."""
+    quantity: Optional[int] = None
+    """The number of items; absent for one."""
+    finish_status: Optional[int] = None
+    """1: the app has confirmed the delivery; 2: it has not."""
+    revocation_time: Optional[int] = None
+    """When it was refunded or revoked, in milliseconds since 1970."""
+    revocation_reason_code: Optional[int] = None
+    """Why it was refunded or revoked."""
+    developer_payload: Optional[str] = None
+    """Text that the app added to the purchase."""
+    signed_time: Optional[int] = None
+    """When Huawei signed this payload, in milliseconds since 1970."""
+
+
+@dataclass
+class HarmonySubscription(Message):
+    """The state of a subscription that Huawei's IAP Kit signed on HarmonyOS
+    (SubGroupStatusPayload), with the members of its lastSubscriptionStatus."""
+
+    environment: Optional[str] = None
+    """NORMAL or SANDBOX, as Huawei writes it."""
+    application_id: Optional[str] = None
+    """Huawei's identifier of the app."""
+    package_name: Optional[str] = None
+    """The app's bundle name, in evidence that has one."""
+    sub_group_id: Optional[str] = None
+    """Identifier of the group."""
+    subscription_id: Optional[str] = None
+    """Identifier of the subscription."""
+    purchase_token: Optional[str] = None
+    """Names the subscription for Huawei's API."""
+    status: Optional[int] = None
+    """The state by Huawei's number; 1 is active."""
+    expires_time: Optional[int] = None
+    """End of the period, in milliseconds since 1970."""
+    last_purchase_order: Optional[HarmonyPurchase] = None
+    """The last order."""
+    auto_renew_status_code: Optional[int] = None
+    """Whether it renews: 1 yes, 0 no."""
+    signed_time: Optional[int] = None
+    """When Huawei signed this payload, in milliseconds since 1970."""
+
+
+@dataclass
+class HarmonyNotification(Message):
+    """A notification of Huawei's IAP Kit for HarmonyOS. It says that something changed; ask
+    Huawei's API what."""
+
+    notification_type: Optional[str] = None
+    """The event."""
+    notification_subtype: Optional[str] = None
+    """The detail of the event."""
+    notification_request_id: Optional[str] = None
+    """Names the notification; retries have the same."""
+    environment: Optional[str] = None
+    """NORMAL or SANDBOX, as Huawei writes it."""
+    application_id: Optional[str] = None
+    """Huawei's identifier of the app."""
+    package_name: Optional[str] = None
+    """The app's bundle name."""
+    product_id: Optional[str] = None
+    """The product."""
+    purchase_token: Optional[str] = None
+    """Names the purchase for Huawei's API."""
+    purchase_order_id: Optional[str] = None
+    """Identifier of the order."""
+    signed_time: Optional[int] = None
+    """When Huawei signed this payload, in milliseconds since 1970."""
+
+
 RequestHead.FIELDS = {
     1: ("id", "uint64", False),
     2: ("timeout_ms", "uint32", False),
@@ -1886,6 +2082,7 @@ EntitlementRefresh.FIELDS = {
     1: ("transaction_id", "string", False),
     2: ("at", "int64", False),
     3: ("reason", "string", False),
+    4: ("store", "string", False),
 }
 AppEntitlements.FIELDS = {
     1: ("environment", "string", False),
@@ -1895,6 +2092,7 @@ AppEntitlements.FIELDS = {
     5: ("non_renewing", ProductEntitlement, True),
     6: ("consumables", ConsumablePurchase, True),
     7: ("customers", Customers, False),
+    8: ("store", "string", False),
 }
 SubscriptionGroup.FIELDS = {
     1: ("subscription_group_identifier", "string", False),
@@ -1991,6 +2189,12 @@ Verification.FIELDS = {
     15: ("notification_v1", VerifiedNotificationV1, False),
     16: ("evidence_key", "string", False),
     17: ("unwrapped", "string", False),
+    18: ("state", "string", False),
+    19: ("google_purchase", GooglePurchase, False),
+    20: ("huawei_purchase", HuaweiPurchase, False),
+    21: ("harmony_purchase", HarmonyPurchase, False),
+    22: ("harmony_subscription", HarmonySubscription, False),
+    23: ("harmony_notification", HarmonyNotification, False),
 }
 SigningCertificate.FIELDS = {
     1: ("serial", "string", False),
@@ -2393,4 +2597,77 @@ TransactionReceipt.FIELDS = {
 PurchaseInfoMember.FIELDS = {
     1: ("name", "string", False),
     2: ("value", "string", False),
+}
+GooglePurchase.FIELDS = {
+    1: ("order_id", "string", False),
+    2: ("package_name", "string", False),
+    3: ("product_ids", "string", True),
+    4: ("purchase_time", "int64", False),
+    5: ("purchase_state", "int32", False),
+    6: ("purchase_token", "string", False),
+    7: ("quantity", "int32", False),
+    8: ("acknowledged", "bool", False),
+    9: ("auto_renewing", "bool", False),
+    10: ("obfuscated_account_id", "string", False),
+    11: ("obfuscated_profile_id", "string", False),
+    12: ("developer_payload", "string", False),
+}
+HuaweiPurchase.FIELDS = {
+    1: ("order_id", "string", False),
+    2: ("package_name", "string", False),
+    3: ("application_id", "string", False),
+    4: ("product_id", "string", False),
+    5: ("kind", "int32", False),
+    6: ("purchase_time", "int64", False),
+    7: ("purchase_state", "int32", False),
+    8: ("purchase_token", "string", False),
+    9: ("purchase_type", "int32", False),
+    10: ("quantity", "int32", False),
+    11: ("subscription_id", "string", False),
+    12: ("sub_isvalid", "bool", False),
+    13: ("expiration_date", "int64", False),
+    14: ("cancel_time", "int64", False),
+    15: ("auto_renewing", "bool", False),
+    16: ("developer_payload", "string", False),
+}
+HarmonyPurchase.FIELDS = {
+    1: ("environment", "string", False),
+    2: ("application_id", "string", False),
+    3: ("package_name", "string", False),
+    4: ("purchase_order_id", "string", False),
+    5: ("purchase_token", "string", False),
+    6: ("product_id", "string", False),
+    7: ("product_type", "int32", False),
+    8: ("purchase_time", "int64", False),
+    9: ("quantity", "int32", False),
+    10: ("finish_status", "int32", False),
+    11: ("revocation_time", "int64", False),
+    12: ("revocation_reason_code", "int32", False),
+    13: ("developer_payload", "string", False),
+    14: ("signed_time", "int64", False),
+}
+HarmonySubscription.FIELDS = {
+    1: ("environment", "string", False),
+    2: ("application_id", "string", False),
+    3: ("package_name", "string", False),
+    4: ("sub_group_id", "string", False),
+    5: ("subscription_id", "string", False),
+    6: ("purchase_token", "string", False),
+    7: ("status", "int32", False),
+    8: ("expires_time", "int64", False),
+    9: ("last_purchase_order", HarmonyPurchase, False),
+    10: ("auto_renew_status_code", "int32", False),
+    11: ("signed_time", "int64", False),
+}
+HarmonyNotification.FIELDS = {
+    1: ("notification_type", "string", False),
+    2: ("notification_subtype", "string", False),
+    3: ("notification_request_id", "string", False),
+    4: ("environment", "string", False),
+    5: ("application_id", "string", False),
+    6: ("package_name", "string", False),
+    7: ("product_id", "string", False),
+    8: ("purchase_token", "string", False),
+    9: ("purchase_order_id", "string", False),
+    10: ("signed_time", "int64", False),
 }

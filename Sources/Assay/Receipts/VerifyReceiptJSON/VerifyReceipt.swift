@@ -63,7 +63,8 @@ package func verifyReceiptResponse(
             response.member("status", status.rawValue)
             response.member("detail", detail)
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
-            .serverAnswer, .notificationV1:
+            .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
+            .harmonySubscription, .harmonyNotification:
             response.member("status", VerifyReceiptStatus.malformed.rawValue)
             response.member("detail", detail)
         }

@@ -8,16 +8,18 @@ import java.util.List;
  * What a customer owns in one app and environment.
  *
  * @param environment The environment of the evidence, in Apple's spelling.
- * @param bundleId The app's bundle identifier.
+ * @param bundleId The app's bundle identifier; at other stores its package.
  * @param subscriptionGroups By group identifier.
  * @param nonConsumables By product identifier.
  * @param nonRenewing Non-renewing subscriptions by product identifier.
  * @param consumables By transaction identifier. A consumable is never an entitlement.
  * @param customers The customers that the evidence names.
+ * @param store The store that signed the evidence: APPLE, GOOGLE, HUAWEI or HARMONY. Absent in old
+ *     answers: APPLE.
  */
 public record AppEntitlements(String environment, String bundleId, List<SubscriptionGroup>
         subscriptionGroups, List<ProductEntitlement> nonConsumables, List<ProductEntitlement>
-        nonRenewing, List<ConsumablePurchase> consumables, Customers customers) {
+        nonRenewing, List<ConsumablePurchase> consumables, Customers customers, String store) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -34,6 +36,7 @@ public record AppEntitlements(String environment, String bundleId, List<Subscrip
                 case 5 -> b.nonRenewing.add(ProductEntitlement.decode(in.message()));
                 case 6 -> b.consumables.add(ConsumablePurchase.decode(in.message()));
                 case 7 -> b.customers = Customers.decode(in.message());
+                case 8 -> b.store = in.text();
                 default -> in.skip();
             }
         }
@@ -62,6 +65,9 @@ public record AppEntitlements(String environment, String bundleId, List<Subscrip
         if (customers != null) {
             out.message(7, customers::encode);
         }
+        if (store != null) {
+            out.text(8, store);
+        }
     }
 
     /** Makes a AppEntitlements. What is not set is absent. */
@@ -73,6 +79,7 @@ public record AppEntitlements(String environment, String bundleId, List<Subscrip
         private List<ProductEntitlement> nonRenewing = new ArrayList<>();
         private List<ConsumablePurchase> consumables = new ArrayList<>();
         private Customers customers;
+        private String store;
 
         private Builder() {}
 
@@ -82,7 +89,7 @@ public record AppEntitlements(String environment, String bundleId, List<Subscrip
             return this;
         }
 
-        /** The app's bundle identifier. */
+        /** The app's bundle identifier; at other stores its package. */
         public Builder bundleId(String bundleId) {
             this.bundleId = bundleId;
             return this;
@@ -118,11 +125,20 @@ public record AppEntitlements(String environment, String bundleId, List<Subscrip
             return this;
         }
 
+        /**
+         * The store that signed the evidence: APPLE, GOOGLE, HUAWEI or HARMONY. Absent in old
+         * answers: APPLE.
+         */
+        public Builder store(String store) {
+            this.store = store;
+            return this;
+        }
+
         /** Returns the message. */
         public AppEntitlements build() {
             return new AppEntitlements(environment, bundleId, List.copyOf(subscriptionGroups),
                 List.copyOf(nonConsumables), List.copyOf(nonRenewing), List.copyOf(consumables),
-                customers);
+                customers, store);
         }
     }
 }

@@ -9,8 +9,11 @@ package assay.client.model;
  * @param reason PERIOD_ENDS: a period that should renew ends. STATUS_UNKNOWN: nothing says what
  *     happened after the end, or the transaction of the period in force is missing. BILLING_RETRY:
  *     Apple tries to charge again. Newer servers add more.
+ * @param store The store to ask: APPLE, GOOGLE, HUAWEI or HARMONY. Other stores than Apple's are
+ *     asked with the purchase token, which is the transaction_id here. Absent in old answers:
+ *     APPLE.
  */
-public record EntitlementRefresh(String transactionId, Long at, String reason) {
+public record EntitlementRefresh(String transactionId, Long at, String reason, String store) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -23,6 +26,7 @@ public record EntitlementRefresh(String transactionId, Long at, String reason) {
                 case 1 -> b.transactionId = in.text();
                 case 2 -> b.at = in.number();
                 case 3 -> b.reason = in.text();
+                case 4 -> b.store = in.text();
                 default -> in.skip();
             }
         }
@@ -39,6 +43,9 @@ public record EntitlementRefresh(String transactionId, Long at, String reason) {
         if (reason != null) {
             out.text(3, reason);
         }
+        if (store != null) {
+            out.text(4, store);
+        }
     }
 
     /** Makes a EntitlementRefresh. What is not set is absent. */
@@ -46,6 +53,7 @@ public record EntitlementRefresh(String transactionId, Long at, String reason) {
         private String transactionId;
         private Long at;
         private String reason;
+        private String store;
 
         private Builder() {}
 
@@ -71,9 +79,18 @@ public record EntitlementRefresh(String transactionId, Long at, String reason) {
             return this;
         }
 
+        /**
+         * The store to ask: APPLE, GOOGLE, HUAWEI or HARMONY. Other stores than Apple's are asked
+         * with the purchase token, which is the transaction_id here. Absent in old answers: APPLE.
+         */
+        public Builder store(String store) {
+            this.store = store;
+            return this;
+        }
+
         /** Returns the message. */
         public EntitlementRefresh build() {
-            return new EntitlementRefresh(transactionId, at, reason);
+            return new EntitlementRefresh(transactionId, at, reason, store);
         }
     }
 }

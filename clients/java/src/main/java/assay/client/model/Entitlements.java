@@ -8,7 +8,7 @@ import java.util.List;
  * What a customer owns at one moment, and which evidence says so.
  *
  * @param at The moment of the decision, in milliseconds since 1970.
- * @param apps By environment, then bundle identifier.
+ * @param apps By environment, then bundle identifier, then store.
  * @param newestSignedDate The newest date at which Apple signed any of the evidence, in
  *     milliseconds since 1970.
  * @param isStale Whether all evidence is older than the policy's max_age_ms.
@@ -85,7 +85,7 @@ public record Entitlements(Long at, List<AppEntitlements> apps, Long newestSigne
             return this;
         }
 
-        /** By environment, then bundle identifier. */
+        /** By environment, then bundle identifier, then store. */
         public Builder apps(List<AppEntitlements> apps) {
             this.apps = new ArrayList<>(apps);
             return this;

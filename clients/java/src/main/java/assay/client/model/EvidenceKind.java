@@ -31,6 +31,16 @@ public enum EvidenceKind {
      * unified_receipt.latest_receipt is signed.
      */
     NOTIFICATION_V1(9),
+    /** A purchase of Google Play: JSON with its text and the signature. */
+    GOOGLE_PURCHASE(10),
+    /** A purchase of Huawei AppGallery on Android (HMS): JSON with its text and the signature. */
+    HUAWEI_PURCHASE(11),
+    /** A purchase of Huawei's IAP Kit on HarmonyOS, as a JWS. */
+    HARMONY_PURCHASE(12),
+    /** The state of a subscription of Huawei's IAP Kit on HarmonyOS, as a JWS. */
+    HARMONY_SUBSCRIPTION(13),
+    /** A notification of Huawei's IAP Kit for HarmonyOS, as a JWS or as its POST body. */
+    HARMONY_NOTIFICATION(14),
     /** A number that this client does not know. */
     UNRECOGNIZED(-1);
 

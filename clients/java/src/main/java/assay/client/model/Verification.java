@@ -23,19 +23,30 @@ package assay.client.model;
  * @param transactionReceipt Payload of TRANSACTION_RECEIPT.
  * @param serverAnswer Payload of SERVER_ANSWER.
  * @param notificationV1 Payload of NOTIFICATION_V1.
+ * @param googlePurchase Payload of GOOGLE_PURCHASE.
+ * @param huaweiPurchase Payload of HUAWEI_PURCHASE.
+ * @param harmonyPurchase Payload of HARMONY_PURCHASE.
+ * @param harmonySubscription Payload of HARMONY_SUBSCRIPTION.
+ * @param harmonyNotification Payload of HARMONY_NOTIFICATION.
  * @param evidenceKey Names this statement: its kind, what it is about, and when Apple signed it.
  *     Store evidence under this key, so that a refund never loses to the purchase. Of a
  *     notification, its notification_uuid, which retries share. Absent until the signature
  *     verifies.
  * @param unwrapped The wrapper that the evidence was in, if the server opened one: Unity, React
- *     Native, Cordova or Flutter.
+ *     Native, Cordova, Flutter or Billing Library.
+ * @param state The state of a purchase of another store than Apple's: PURCHASED, PENDING, CANCELED,
+ *     REFUNDED or UNKNOWN. Only PURCHASED is paid. Absent for Apple's evidence, and until the
+ *     signature verifies.
  */
 public record Verification(Verdict verdict, String detail, EvidenceKind kind, String environment,
         String dedupKey, SigningCertificate certificate, JWSTransactionDecodedPayload transaction,
         JWSRenewalInfoDecodedPayload renewalInfo, AppTransaction appTransaction,
         VerifiedNotification notification, DecodedRealtimeRequestBody realtimeRequest, AppReceipt
         appReceipt, TransactionReceipt transactionReceipt, ServerAnswer serverAnswer,
-        VerifiedNotificationV1 notificationV1, String evidenceKey, String unwrapped) {
+        VerifiedNotificationV1 notificationV1, GooglePurchase googlePurchase, HuaweiPurchase
+        huaweiPurchase, HarmonyPurchase harmonyPurchase, HarmonySubscription harmonySubscription,
+        HarmonyNotification harmonyNotification, String evidenceKey, String unwrapped, String state)
+        {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -60,6 +71,11 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.transactionReceipt = null;
                     b.serverAnswer = null;
                     b.notificationV1 = null;
+                    b.googlePurchase = null;
+                    b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.transaction = JWSTransactionDecodedPayload.decode(in.message());
                 }
                 case 8 -> {
@@ -71,6 +87,11 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.transactionReceipt = null;
                     b.serverAnswer = null;
                     b.notificationV1 = null;
+                    b.googlePurchase = null;
+                    b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.renewalInfo = JWSRenewalInfoDecodedPayload.decode(in.message());
                 }
                 case 9 -> {
@@ -82,6 +103,11 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.transactionReceipt = null;
                     b.serverAnswer = null;
                     b.notificationV1 = null;
+                    b.googlePurchase = null;
+                    b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.appTransaction = AppTransaction.decode(in.message());
                 }
                 case 10 -> {
@@ -93,6 +119,11 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.transactionReceipt = null;
                     b.serverAnswer = null;
                     b.notificationV1 = null;
+                    b.googlePurchase = null;
+                    b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.notification = VerifiedNotification.decode(in.message());
                 }
                 case 11 -> {
@@ -104,6 +135,11 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.transactionReceipt = null;
                     b.serverAnswer = null;
                     b.notificationV1 = null;
+                    b.googlePurchase = null;
+                    b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.realtimeRequest = DecodedRealtimeRequestBody.decode(in.message());
                 }
                 case 12 -> {
@@ -115,6 +151,11 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.transactionReceipt = null;
                     b.serverAnswer = null;
                     b.notificationV1 = null;
+                    b.googlePurchase = null;
+                    b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.appReceipt = AppReceipt.decode(in.message());
                 }
                 case 13 -> {
@@ -126,6 +167,11 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.appReceipt = null;
                     b.serverAnswer = null;
                     b.notificationV1 = null;
+                    b.googlePurchase = null;
+                    b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.transactionReceipt = TransactionReceipt.decode(in.message());
                 }
                 case 14 -> {
@@ -137,6 +183,11 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.appReceipt = null;
                     b.transactionReceipt = null;
                     b.notificationV1 = null;
+                    b.googlePurchase = null;
+                    b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.serverAnswer = ServerAnswer.decode(in.message());
                 }
                 case 15 -> {
@@ -148,10 +199,96 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.appReceipt = null;
                     b.transactionReceipt = null;
                     b.serverAnswer = null;
+                    b.googlePurchase = null;
+                    b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
                     b.notificationV1 = VerifiedNotificationV1.decode(in.message());
+                }
+                case 19 -> {
+                    b.transaction = null;
+                    b.renewalInfo = null;
+                    b.appTransaction = null;
+                    b.notification = null;
+                    b.realtimeRequest = null;
+                    b.appReceipt = null;
+                    b.transactionReceipt = null;
+                    b.serverAnswer = null;
+                    b.notificationV1 = null;
+                    b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
+                    b.googlePurchase = GooglePurchase.decode(in.message());
+                }
+                case 20 -> {
+                    b.transaction = null;
+                    b.renewalInfo = null;
+                    b.appTransaction = null;
+                    b.notification = null;
+                    b.realtimeRequest = null;
+                    b.appReceipt = null;
+                    b.transactionReceipt = null;
+                    b.serverAnswer = null;
+                    b.notificationV1 = null;
+                    b.googlePurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
+                    b.huaweiPurchase = HuaweiPurchase.decode(in.message());
+                }
+                case 21 -> {
+                    b.transaction = null;
+                    b.renewalInfo = null;
+                    b.appTransaction = null;
+                    b.notification = null;
+                    b.realtimeRequest = null;
+                    b.appReceipt = null;
+                    b.transactionReceipt = null;
+                    b.serverAnswer = null;
+                    b.notificationV1 = null;
+                    b.googlePurchase = null;
+                    b.huaweiPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
+                    b.harmonyPurchase = HarmonyPurchase.decode(in.message());
+                }
+                case 22 -> {
+                    b.transaction = null;
+                    b.renewalInfo = null;
+                    b.appTransaction = null;
+                    b.notification = null;
+                    b.realtimeRequest = null;
+                    b.appReceipt = null;
+                    b.transactionReceipt = null;
+                    b.serverAnswer = null;
+                    b.notificationV1 = null;
+                    b.googlePurchase = null;
+                    b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonyNotification = null;
+                    b.harmonySubscription = HarmonySubscription.decode(in.message());
+                }
+                case 23 -> {
+                    b.transaction = null;
+                    b.renewalInfo = null;
+                    b.appTransaction = null;
+                    b.notification = null;
+                    b.realtimeRequest = null;
+                    b.appReceipt = null;
+                    b.transactionReceipt = null;
+                    b.serverAnswer = null;
+                    b.notificationV1 = null;
+                    b.googlePurchase = null;
+                    b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = HarmonyNotification.decode(in.message());
                 }
                 case 16 -> b.evidenceKey = in.text();
                 case 17 -> b.unwrapped = in.text();
+                case 18 -> b.state = in.text();
                 default -> in.skip();
             }
         }
@@ -210,6 +347,24 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
         if (unwrapped != null) {
             out.text(17, unwrapped);
         }
+        if (state != null) {
+            out.text(18, state);
+        }
+        if (googlePurchase != null) {
+            out.message(19, googlePurchase::encode);
+        }
+        if (huaweiPurchase != null) {
+            out.message(20, huaweiPurchase::encode);
+        }
+        if (harmonyPurchase != null) {
+            out.message(21, harmonyPurchase::encode);
+        }
+        if (harmonySubscription != null) {
+            out.message(22, harmonySubscription::encode);
+        }
+        if (harmonyNotification != null) {
+            out.message(23, harmonyNotification::encode);
+        }
     }
 
     /** Makes a Verification. What is not set is absent. */
@@ -229,8 +384,14 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
         private TransactionReceipt transactionReceipt;
         private ServerAnswer serverAnswer;
         private VerifiedNotificationV1 notificationV1;
+        private GooglePurchase googlePurchase;
+        private HuaweiPurchase huaweiPurchase;
+        private HarmonyPurchase harmonyPurchase;
+        private HarmonySubscription harmonySubscription;
+        private HarmonyNotification harmonyNotification;
         private String evidenceKey;
         private String unwrapped;
+        private String state;
 
         private Builder() {}
 
@@ -332,6 +493,36 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
             return this;
         }
 
+        /** Payload of GOOGLE_PURCHASE. */
+        public Builder googlePurchase(GooglePurchase googlePurchase) {
+            this.googlePurchase = googlePurchase;
+            return this;
+        }
+
+        /** Payload of HUAWEI_PURCHASE. */
+        public Builder huaweiPurchase(HuaweiPurchase huaweiPurchase) {
+            this.huaweiPurchase = huaweiPurchase;
+            return this;
+        }
+
+        /** Payload of HARMONY_PURCHASE. */
+        public Builder harmonyPurchase(HarmonyPurchase harmonyPurchase) {
+            this.harmonyPurchase = harmonyPurchase;
+            return this;
+        }
+
+        /** Payload of HARMONY_SUBSCRIPTION. */
+        public Builder harmonySubscription(HarmonySubscription harmonySubscription) {
+            this.harmonySubscription = harmonySubscription;
+            return this;
+        }
+
+        /** Payload of HARMONY_NOTIFICATION. */
+        public Builder harmonyNotification(HarmonyNotification harmonyNotification) {
+            this.harmonyNotification = harmonyNotification;
+            return this;
+        }
+
         /**
          * Names this statement: its kind, what it is about, and when Apple signed it. Store
          * evidence under this key, so that a refund never loses to the purchase. Of a notification,
@@ -344,10 +535,20 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
 
         /**
          * The wrapper that the evidence was in, if the server opened one: Unity, React Native,
-         * Cordova or Flutter.
+         * Cordova, Flutter or Billing Library.
          */
         public Builder unwrapped(String unwrapped) {
             this.unwrapped = unwrapped;
+            return this;
+        }
+
+        /**
+         * The state of a purchase of another store than Apple's: PURCHASED, PENDING, CANCELED,
+         * REFUNDED or UNKNOWN. Only PURCHASED is paid. Absent for Apple's evidence, and until the
+         * signature verifies.
+         */
+        public Builder state(String state) {
+            this.state = state;
             return this;
         }
 
@@ -355,7 +556,9 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
         public Verification build() {
             return new Verification(verdict, detail, kind, environment, dedupKey, certificate,
                 transaction, renewalInfo, appTransaction, notification, realtimeRequest, appReceipt,
-                transactionReceipt, serverAnswer, notificationV1, evidenceKey, unwrapped);
+                transactionReceipt, serverAnswer, notificationV1, googlePurchase, huaweiPurchase,
+                harmonyPurchase, harmonySubscription, harmonyNotification, evidenceKey, unwrapped,
+                state);
         }
     }
 }

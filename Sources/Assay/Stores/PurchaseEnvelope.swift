@@ -1,0 +1,185 @@
+import AssayBytes
+import AssayModels
+
+/// JSON with a purchase of another store and its signature: unverified. Purchase libraries and
+/// game engines write it under many names, and as text inside text.
+struct PurchaseEnvelope: Sendable, Equatable {
+    /// The text that the store signed, byte for byte.
+    let data: [UInt8]
+    /// The signature's base64, as it came.
+    let signature: [UInt8]
+    /// The name of the signature's algorithm, where the envelope has one. Nobody signs it.
+    var algorithm: String?
+    /// Nil for the stores' own names.
+    var wrapper: EvidenceWrapper?
+
+    /// What an envelope is not complete without.
+    enum Lack: Equatable {
+        /// The text is there, and no signature.
+        case signature
+        /// The signature is there, and no text.
+        case data
+        /// The purchase is an object and not the text that was signed.
+        case text
+        /// Different purchases.
+        case several
+    }
+
+    enum Result: Equatable {
+        case found(PurchaseEnvelope)
+        case lacks(Lack)
+        /// Not JSON with anything of a purchase.
+        case none
+    }
+
+    /// Finds the purchase in an object, or in objects and texts inside it.
+    static func find(_ text: Span<UInt8>) -> Result {
+        guard text.count > 0, text[0] == UInt8(ascii: "{"),
+            let document = try? JSONDocument.parse(text, limit: Limits.purchaseEnvelopeBytes),
+            let root = document.root.members
+        else { return .none }
+        // The own form, without a search.
+        if let data = root["data"], let signature = root["signature"], root.count == 2,
+            data.kind == .string, signature.kind == .string
+        {
+            let text = bytes(data)
+            if text.first == UInt8(ascii: "{") {
+                return .found(PurchaseEnvelope(data: text, signature: bytes(signature)))
+            }
+        }
+        var search = PurchaseSearch()
+        search.visit(root, depth: 0)
+        return search.result
+    }
+
+    static func bytes(_ value: JSONValue) -> [UInt8] { value.withUTF8 { $0.array } ?? [] }
+}
+
+/// The search for a purchase in nested objects.
+private struct PurchaseSearch {
+    private var found: [PurchaseEnvelope] = []
+    private var texts: [[UInt8]] = []
+    private var signatures: [[UInt8]] = []
+    private var algorithm: String?
+    private var wrapper: EvidenceWrapper?
+    private var hasObject = false
+    private var visited = 0
+
+    /// Unity's wrapper, its Payload, and one level on each side.
+    private static let depth = 4
+    /// Objects of one envelope. Libraries nest three.
+    private static let objects = 32
+
+    /// What a member of this name can have.
+    private enum Role { case text, signature, algorithm, container }
+
+    /// The role of a name, in lower case and without `_`, `-` and spaces.
+    private static let roles: [String: Role] = [
+        "data": .text, "json": .text, "originaljson": .text, "moriginaljson": .text,
+        "dataandroid": .text, "originaljsonandroid": .text, "inapppurchasedata": .text,
+        "purchasedata": .text, "signeddata": .text, "receiptjson": .text, "receiptdata": .text,
+        "localverificationdata": .text, "responsedata": .text, "zza": .text,
+        "receipt": .text, "transactionreceipt": .text,
+        "signature": .signature, "msignature": .signature, "signatureandroid": .signature,
+        "inappdatasignature": .signature, "inappsignature": .signature,
+        "datasignature": .signature, "inapppurchasedatasignature": .signature,
+        "zzb": .signature,
+        "signaturealgorithm": .algorithm,
+        "payload": .container, "transaction": .container, "nativepurchase": .container,
+        "nativetransaction": .container, "billingclientpurchase": .container,
+        "purchase": .container, "verificationdata": .container, "product": .container,
+    ]
+
+    /// The wrapper that a name is of.
+    private static let wrappers: [String: EvidenceWrapper] = [
+        "store": .unity, "dataandroid": .reactNative, "signatureandroid": .reactNative,
+        "originaljsonandroid": .reactNative, "transaction": .cordova, "nativepurchase": .cordova,
+        "billingclientpurchase": .flutter, "verificationdata": .flutter,
+        "originaljson": .billingLibrary, "moriginaljson": .billingLibrary,
+        "zza": .billingLibrary,
+    ]
+
+    private static func key(_ name: String) -> String {
+        String(
+            decoding: name.utf8.filter { $0 != 0x5F && $0 != 0x2D && $0 != 0x20 }, as: UTF8.self
+        ).lowercased()
+    }
+
+    mutating func visit(_ object: JSONObject, depth: Int) {
+        guard visited < Self.objects else { return }
+        visited += 1
+        var (text, signature): ([UInt8]?, [UInt8]?)
+        var inside: [JSONValue] = []
+        for (name, value) in object.pairs {
+            let key = Self.key(name)
+            if let known = Self.wrappers[key], wrapper == nil || known == .unity { wrapper = known }
+            guard let role = Self.roles[key] else { continue }
+            switch (role, value.kind) {
+            case (.text, .string):
+                if let json = Self.json(PurchaseEnvelope.bytes(value)), text == nil {
+                    text = json
+                }
+            case (.text, .object), (.container, .object), (.container, .string):
+                inside.append(value)
+                if role == .text { hasObject = true }
+            case (.signature, .string): signature = signature ?? PurchaseEnvelope.bytes(value)
+            case (.algorithm, .string): algorithm = value.string
+            default: break
+            }
+        }
+        if let text, let signature {
+            found.append(PurchaseEnvelope(data: text, signature: signature))
+        } else if let signature {
+            signatures.append(signature)
+        }
+        guard depth < Self.depth else { return }
+        if let text, signature == nil {
+            // The text of a wrapper, or of a purchase whose signature is elsewhere.
+            let count = found.count + signatures.count + texts.count
+            visit(text, depth: depth + 1)
+            if found.count + signatures.count + texts.count == count { texts.append(text) }
+        }
+        for value in inside {
+            if let members = value.members {
+                visit(members, depth: depth + 1)
+            } else {
+                visit(PurchaseEnvelope.bytes(value), depth: depth + 1)
+            }
+        }
+    }
+
+    private mutating func visit(_ text: [UInt8], depth: Int) {
+        guard text.first == UInt8(ascii: "{"),
+            let document = try? JSONDocument.parse(text, limit: Limits.purchaseEnvelopeBytes),
+            let members = document.root.members
+        else { return }
+        visit(members, depth: depth)
+    }
+
+    /// The text of an object: as it is, or in base64.
+    private static func json(_ text: [UInt8]) -> [UInt8]? {
+        if text.first == UInt8(ascii: "{") { return text }
+        guard text.starts(with: "ey".utf8) || text.starts(with: "ew".utf8),
+            let decoded = try? Base64.decode(text.span.withoutWhiteSpace.span)
+        else { return nil }
+        return decoded.first == UInt8(ascii: "{") ? decoded : nil
+    }
+
+    var result: PurchaseEnvelope.Result {
+        var all = found
+        if all.isEmpty, let text = texts.first, let signature = signatures.first,
+            texts.allSatisfy({ $0 == text }), signatures.allSatisfy({ $0 == signature })
+        {
+            all = [PurchaseEnvelope(data: text, signature: signature)]
+        }
+        if var first = all.first {
+            guard all.allSatisfy({ $0 == first }) else { return .lacks(.several) }
+            first.wrapper = wrapper
+            first.algorithm = algorithm
+            return .found(first)
+        }
+        if !texts.isEmpty { return .lacks(.signature) }
+        if signatures.isEmpty { return .none }
+        return .lacks(hasObject ? .text : .data)
+    }
+}

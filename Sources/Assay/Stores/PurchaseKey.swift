@@ -1,0 +1,107 @@
+import AssayBytes
+
+/// A public key with which a store signs the purchases of one app: Google Play's licence key, or
+/// Huawei's key of an app.
+public struct PurchaseKey: Sendable, Equatable {
+    /// SHA-256 of the DER SubjectPublicKeyInfo, in lower-case hexadecimal.
+    public let fingerprint: String
+    /// Bits of the modulus.
+    public let bits: Int
+    let key: RSAPublicKey
+    /// The detail of a valid verdict under this key.
+    let acceptance: String
+
+    /// Reads a key as the stores' consoles show it: base64 of a SubjectPublicKeyInfo, with or
+    /// without line breaks. PEM and DER are read as well.
+    ///
+    /// - Parameter allowsLegacySize: whether keys of 1024 bits are accepted.
+    public init(_ text: [UInt8], allowsLegacySize: Bool = false) throws(PurchaseKeyError) {
+        let der = try Self.der(text)
+        let info: SubjectPublicKey
+        do throws(DERError) {
+            var reader = DERReader(der.span)
+            info = try SubjectPublicKey(from: &reader)
+            try reader.atEnd()
+        } catch {
+            throw .notAKey(error.description)
+        }
+        guard case .rsa(let modulus, let exponent) = info.kind else { throw .notRSA }
+        let smallest = allowsLegacySize ? Limits.legacyRSAKeyBits : Limits.smallestRSAKeyBits
+        guard
+            let key = RSAPublicKey(
+                modulus: der.span.extracting(modulus), exponent: der.span.extracting(exponent),
+                smallestBits: smallest)
+        else {
+            let first = der[modulus].first ?? 0
+            throw .unsupportedSize(bits: modulus.count * 8 - first.leadingZeroBitCount)
+        }
+        self.key = key
+        bits = key.bits
+        fingerprint = SHA256.digest(der.span).text
+        acceptance =
+            "signed with the app's key \(fingerprint.prefix(8)), within policy and expectations; "
+            + "what happened since is not in it"
+    }
+
+    /// The beginning of the fingerprint, for messages.
+    var name: String { String(fingerprint.prefix(8)) }
+
+    private static func der(_ text: [UInt8]) throws(PurchaseKeyError) -> [UInt8] {
+        // The base64 of a SEQUENCE begins with another character.
+        if text.first == Tag.sequence.rawValue { return text }
+        guard !text.isEmpty else { throw .notAKey("it is empty") }
+        let lines = text.split { $0 == 0x0A || $0 == 0x0D }.filter {
+            !$0.starts(with: "-----".utf8)
+        }
+        let digits = Array(lines.joined()).span.withoutWhiteSpace
+        do throws(Base64Error) {
+            return try Base64.decode(digits.span)
+        } catch {
+            throw .notAKey("it is not base64: \(error)")
+        }
+    }
+
+    public static func == (left: Self, right: Self) -> Bool {
+        left.fingerprint == right.fingerprint
+    }
+}
+
+/// The reason that a store's key cannot be used.
+public enum PurchaseKeyError: Error, Equatable {
+    /// Neither base64, PEM nor DER of one SubjectPublicKeyInfo, with the reason.
+    case notAKey(String)
+    /// A key of another algorithm than RSA.
+    case notRSA
+    /// RSA of another size than 2048 to 4096 bits, or with a public exponent below 65537.
+    case unsupportedSize(bits: Int)
+}
+
+extension PurchaseKeyError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .notAKey(let reason):
+            "it is not the base64 of a public key, as the store's console shows it: \(reason)"
+        case .notRSA: "it is not an RSA key"
+        case .unsupportedSize(let bits) where bits == Limits.legacyRSAKeyBits:
+            "it has \(bits) bits; keys of this size are accepted only where allowed by name"
+        case .unsupportedSize(let bits) where bits < Limits.smallestRSAKeyBits:
+            "it has \(bits) bits, at least \(Limits.smallestRSAKeyBits) are needed"
+        case .unsupportedSize(let bits):
+            "it has \(bits) bits, or a public exponent below \(Limits.smallestRSAExponent)"
+        }
+    }
+}
+
+/// The purchases of another store than Apple's that an operator accepts for one app.
+public struct PurchasePolicy: Sendable, Equatable {
+    /// The keys, one of which has to have signed. Empty: no purchase is accepted.
+    public var keys: [PurchaseKey]
+    /// The accepted package names, compared byte for byte. Empty: the policy's bundle id.
+    public var packageNames: [String]
+
+    /// Creates a policy. By default it accepts no purchase.
+    public init(keys: [PurchaseKey] = [], packageNames: [String] = []) {
+        self.keys = keys
+        self.packageNames = packageNames
+    }
+}

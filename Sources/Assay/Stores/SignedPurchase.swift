@@ -1,0 +1,180 @@
+import AssayBytes
+import AssayModels
+
+/// A purchase of another store with a signature that nobody has checked. Its data must not leave
+/// the library before.
+struct UnverifiedPurchase: Sendable {
+    fileprivate let document: JSONDocument
+    fileprivate let signature: [UInt8]
+    fileprivate let scheme: RSAScheme
+    /// Whether a form decoder seems to have changed the signature.
+    private let hasSpaces: Bool
+    let wrapper: EvidenceWrapper?
+
+    /// Checks everything that needs no key.
+    init(_ evidence: Span<UInt8>, as kind: EvidenceKind, log: CheckLog?) throws(Refusal) {
+        guard evidence.count <= Limits.purchaseEnvelopeBytes else {
+            throw Refusal(
+                .malformed,
+                "the \(kind.name) has \(evidence.count) bytes; the limit is "
+                    + "\(Limits.purchaseEnvelopeBytes)")
+        }
+        let envelope = try Self.envelope(evidence, kind)
+        wrapper = envelope.wrapper
+        log?.begin(.purchaseText, found: "\(envelope.data.count) bytes")
+        guard envelope.data.count <= Limits.purchaseBytes else {
+            throw Refusal(
+                .malformed,
+                "the signed text has \(envelope.data.count) bytes; the limit is "
+                    + "\(Limits.purchaseBytes)")
+        }
+        document = try JSONDocument.payload(envelope.data, named: "signed text")
+        log?.begin(.algorithm, found: envelope.algorithm)
+        scheme = try Self.scheme(envelope.algorithm, kind)
+        log?.begin(.signatureText, found: "\(envelope.signature.count) characters")
+        hasSpaces = envelope.signature.contains(UInt8(ascii: " "))
+        signature = try Self.octets(envelope.signature, document)
+    }
+
+    private static func envelope(
+        _ evidence: Span<UInt8>, _ kind: EvidenceKind
+    ) throws(Refusal) -> PurchaseEnvelope {
+        switch PurchaseEnvelope.find(evidence) {
+        case .found(let envelope): return envelope
+        case .none:
+            throw Refusal(
+                .malformed,
+                "it is not JSON with a purchase and its signature: send "
+                    + #"{"data": "…", "signature": "…"}"#)
+        case .lacks(.signature):
+            throw Refusal(
+                .malformed,
+                "the purchase has no signature: send the signature beside the signed text")
+        case .lacks(.data):
+            throw Refusal(
+                .malformed, "there is a signature and no signed text: send the purchase's JSON")
+        case .lacks(.text):
+            throw Refusal(
+                .malformed,
+                "the purchase is a JSON object: send the text that was signed, as a string")
+        case .lacks(.several):
+            throw Refusal(
+                .malformed, "it has several purchases: send each as an item of its own")
+        }
+    }
+
+    /// The scheme of a store. Huawei's can have PSS, by a name that nobody signs; each scheme is
+    /// safe by itself.
+    private static func scheme(
+        _ algorithm: String?, _ kind: EvidenceKind
+    ) throws(Refusal) -> RSAScheme {
+        guard kind == .huaweiPurchase else { return .pkcs1(.sha1) }
+        switch algorithm?.lowercased() {
+        case nil, "", "sha256withrsa": return .pkcs1(.sha256)
+        case "sha256withrsa/pss": return .pss
+        default:
+            throw Refusal(
+                .unsupportedAlgorithm,
+                "the signature algorithm is \(quoted(algorithm)), not SHA256WithRSA or "
+                    + "SHA256WithRSA/PSS")
+        }
+    }
+
+    /// Decodes the signature. White space is skipped: some libraries break its lines.
+    private static func octets(
+        _ text: [UInt8], _ document: JSONDocument
+    ) throws(Refusal) -> [UInt8] {
+        let digits = text.span.withoutWhiteSpace
+        guard !digits.isEmpty else {
+            let product = document.root["productId"]?.string
+            throw Refusal(
+                .invalidSignature,
+                product?.hasPrefix("android.test.") == true
+                    ? "the signature is empty: Google does not sign the static test product "
+                        + "\(quoted(product)); test with a licence tester"
+                    : "the signature is empty: the app sent no value")
+        }
+        do throws(Base64Error) {
+            return try Base64.decode(digits.span)
+        } catch {
+            if text.contains(UInt8(ascii: " ")) { throw Refusal(.malformed, spacesText) }
+            if digits.contains(where: { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }) {
+                throw Refusal(
+                    .malformed, "the signature is URL-safe base64: send it as the store gave it")
+            }
+            throw Refusal(.malformed, "the signature is not base64: \(error)")
+        }
+    }
+
+    private static let spacesText =
+        "the signature has spaces: a form decoder turned + into spaces; send it in JSON, or "
+        + "percent-encode + as %2B"
+
+    /// Why no key's signature fits.
+    fileprivate func refusal(_ keys: [PurchaseKey]) -> Refusal {
+        if hasSpaces { return Refusal(.invalidSignature, Self.spacesText) }
+        let names = keys.prefix(4).map(\.name).joined(separator: ", ")
+        guard keys.contains(where: { $0.key.modulusOctets == signature.count }) else {
+            return Refusal(
+                .invalidSignature,
+                "the signature has \(signature.count) octets, the app's key \(names) "
+                    + "\(keys.first?.key.modulusOctets ?? 0)")
+        }
+        return Refusal(
+            .invalidSignature,
+            "the signature does not verify with the app's key \(names): "
+                + (looksRewritten
+                    ? "the text seems to have been parsed and written again; send it unchanged"
+                    : "the text was changed, or it is the purchase of another app"))
+    }
+
+    /// Stores write compact JSON, and escape no solidus.
+    private var looksRewritten: Bool {
+        let text = document.text
+        guard text.count > 1 else { return false }
+        if text[1].isWhiteSpace { return true }
+        return zip(text, text.dropFirst()).contains { first, second in
+            first == UInt8(ascii: "\\") && second == UInt8(ascii: "/")
+                || first == UInt8(ascii: ":") && second == UInt8(ascii: " ")
+        }
+    }
+}
+
+/// A purchase whose signature holds under one of the app's keys.
+struct VerifiedPurchase: Sendable {
+    let document: JSONDocument
+    let key: PurchaseKey
+    /// The digest that the store signed, in hexadecimal: it distinguishes statements about one
+    /// purchase, which have no date of their own.
+    let digest: String
+
+    /// Throws UNTRUSTED_CHAIN without a key, INVALID_SIGNATURE unless one verifies.
+    init(
+        _ purchase: UnverifiedPurchase, by keys: [PurchaseKey], _ kind: EvidenceKind, log: CheckLog?
+    ) throws(Refusal) {
+        log?.begin(
+            .storeKey, found: keys.isEmpty ? "none" : keys.map(\.name).joined(separator: ", "))
+        guard !keys.isEmpty else { throw Refusal(.untrustedChain, kind.missingKeyText) }
+        log?.begin(.purchaseSignature, expected: purchase.scheme.name)
+        let text = purchase.document.text
+        let octets = purchase.scheme.digest(text.span)
+        let key = keys.first {
+            $0.key.verifies(
+                signature: purchase.signature.span, overDigest: octets.span, purchase.scheme)
+        }
+        guard let key else { throw purchase.refusal(keys) }
+        document = purchase.document
+        self.key = key
+        digest = hexadecimal(octets.span)
+    }
+}
+
+extension EvidenceKind {
+    /// The text for an app without a key of the store.
+    fileprivate var missingKeyText: String {
+        self == .huaweiPurchase
+            ? "no key of Huawei's is configured: add keys in [app.huawei], or --huawei-key"
+            : "no licence key of Google Play is configured: add licence-keys in [app.google], or "
+                + "--google-key"
+    }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import Assay
+
+/// The keys of other stores than Apple's.
+struct PurchaseKeyOptions: ParsableArguments {
+    @Option(
+        name: .customLong("google-key"),
+        help: ArgumentHelp(
+            "The app's licence key of Google Play, as a file or as base64. Repeat for more.",
+            valueName: "key"),
+        completion: .file())
+    var googleKeys: [String] = []
+
+    @Option(
+        name: .customLong("huawei-key"),
+        help: ArgumentHelp(
+            "The app's key of Huawei AppGallery, as a file or as base64. Repeat for more.",
+            valueName: "key"),
+        completion: .file())
+    var huaweiKeys: [String] = []
+
+    @Flag(
+        name: .customLong("allow-1024-bit-keys"),
+        help: "Accept such keys of other stores, which are not safe from factoring.")
+    var allowsLegacyKeys = false
+
+    var isEmpty: Bool { googleKeys.isEmpty && huaweiKeys.isEmpty && !allowsLegacyKeys }
+
+    /// Adds the keys to a policy.
+    func extend(_ policy: Policy) throws -> Policy {
+        var policy = policy
+        policy.google.keys = try googleKeys.map { try key($0, "--google-key") }
+        policy.huawei.keys = try huaweiKeys.map { try key($0, "--huawei-key") }
+        return policy
+    }
+
+    private func key(_ text: String, _ option: String) throws -> PurchaseKey {
+        try PurchaseKey(argument: text, allowsLegacySize: allowsLegacyKeys) {
+            "\(option): \($0)"
+                + (allowsLegacyKeys ? "" : $1 ? ": --allow-1024-bit-keys" : "")
+        }
+    }
+}
+
+extension PurchaseKey {
+    /// Reads a key from its base64, or from a file: the base64 of a key begins with MI.
+    ///
+    /// - Parameter describe: makes the message of a reason; whether the size is the old one.
+    init(
+        argument: String, allowsLegacySize: Bool, folder: String = "",
+        describe: (String, Bool) -> String
+    ) throws {
+        let isText = argument.hasPrefix("MI") && argument.utf8.count > 60
+        let path = argument.hasPrefix("/") ? argument : folder + argument
+        let content = isText ? Array(argument.utf8) : try Input.read(path)
+        do throws(PurchaseKeyError) {
+            try self.init(content, allowsLegacySize: allowsLegacySize)
+        } catch {
+            throw Failure(describe(error.description, error == .unsupportedSize(bits: 1024)))
+        }
+    }
+}

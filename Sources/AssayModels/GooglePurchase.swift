@@ -1,0 +1,47 @@
+/// A purchase that Google Play signed: the JSON of `Purchase.getOriginalJson()`. It does not say
+/// what happened since: expiry, renewal, refund, acknowledgement.
+public struct GooglePurchase: Equatable, Sendable {
+    /// Order identifier, such as GPA.1234-5678-9012-34567. Absent in test purchases.
+    public var orderId: String?
+    /// The app.
+    public var packageName: String?
+    /// Product identifiers, of `productId` or `productIds`.
+    public var productIds: [String] = []
+    /// When it was bought; the effective date of its verification.
+    public var purchaseTime: Timestamp?
+    /// 0 purchased, 4 pending; 1 canceled and 2 refunded in very old purchases.
+    public var purchaseState: Int32?
+    /// Names the purchase for Google's API.
+    public var purchaseToken: String?
+    /// The number of items; absent for one.
+    public var quantity: Int32?
+    /// Whether the purchase was acknowledged when it was signed.
+    public var acknowledged: Bool?
+    /// Whether the subscription renews, as of the signature. Absent for products.
+    public var autoRenewing: Bool?
+    /// The account that the app named in obfuscated form.
+    public var obfuscatedAccountId: String?
+    /// The profile that the app named in obfuscated form.
+    public var obfuscatedProfileId: String?
+    /// Text that the app added to the purchase.
+    public var developerPayload: String?
+
+    /// Creates a purchase without members.
+    public init() {}
+
+    /// The state at the moment of the signature.
+    public var state: PurchaseState {
+        switch purchaseState {
+        case 0: .purchased
+        case 1: .canceled
+        case 2: .refunded
+        case 4: .pending
+        default: .unknown
+        }
+    }
+
+    /// Production, or Sandbox without an order: only test purchases have none.
+    public var environment: StoreEnvironment {
+        orderId?.isEmpty == false ? .production : .sandbox
+    }
+}

@@ -1,0 +1,65 @@
+import Assay
+import AssayModels
+import TestSupport
+import Testing
+
+@testable import AssayCommand
+
+@Suite("Configuration of other stores")
+struct StoreConfigurationTests {
+    private let folder = TemporaryFolder()
+
+    private typealias Mistake = (text: String, place: String, remedy: String)
+
+    private static let game = """
+        [[app]]
+        name = "game"
+        bundle-id = "com.example.game"
+        app-apple-id = 42
+
+        """
+
+    private static let mistakesOfStores: [Mistake] = [
+        (Self.game + "[app.google]", "app[1].google.licence-keys: missing", "console"),
+        (Self.game + "[app.huawei]\nkeys = []", "app[1].huawei.keys: missing", "console"),
+        (
+            Self.game + "[app.google]\nlicence-keys = [\"none.txt\"]",
+            "app[1].google.licence-keys[1]: can't read", "base64"
+        ),
+        (
+            Self.game + "[app.huawei]\nkeys = [\"assay.toml\"]", "app[1].huawei.keys[1]: it is not",
+            "allow-1024-bit-keys"
+        ),
+        (
+            Self.game + "[app.google]\nlicence-keys = [\"x\"]\npackage-names = [\"\"]",
+            "app[1].google.package-names[1]: empty", "package"
+        ),
+        (Self.game + "[app.harmony]", "app[1].harmony.roots: missing", "Huawei CBG Root CA G2"),
+        (
+            Self.game + "[app.harmony]\nroots = [\"none.pem\"]",
+            "app[1].harmony.application-ids: missing", "any app"
+        ),
+        (
+            Self.game + "[app.harmony]\napplication-ids = [\"1\"]\nroots = [\"assay.toml\"]",
+            "app[1].harmony.roots[1]: ", "one certificate"
+        ),
+        (
+            Self.game + "[app.google]\nlicense-keys = []", "app[1].google.license-keys: unknown",
+            "\"licence-keys\""
+        ),
+    ]
+
+    @Test("each error names its place and the remedy")
+    func mistakes() throws {
+        for (text, place, remedy) in Self.mistakesOfStores {
+            let file = folder.write("assay.toml", text)
+            let problems = try #require(throws: ConfigurationProblems.self) {
+                try ServerSettings(flags: .init(config: file), environment: [:])
+            }
+            let messages = problems.all.map(\.description)
+            #expect(
+                messages.contains { $0.contains("assay.toml: " + place) && $0.contains(remedy) },
+                "\(place): \(messages)")
+        }
+    }
+}
