@@ -5,10 +5,8 @@ A line of input is ACTION METHOD NUMBER FILE [KEY]. FILE has the request, and KE
 
     call METHOD MILLISECONDS FILE     makes a call with this time limit; 0: none
     cancel METHOD MILLISECONDS FILE   cancels the call after this time
-    stream - COUNT FILE               sends the request so many times on one VerifyStream
 
-The answer to a call is CODE MESSAGE RESPONSE DETAILS, to a stream the numbers of answers, of valid
-ones, and of different ids. Texts are in base64; - is an empty one.
+The answer is CODE MESSAGE RESPONSE DETAILS, all but the first in base64; - is an empty text.
 """
 import base64
 import glob
@@ -30,8 +28,8 @@ NAMES = [
     "out_of_range", "unimplemented", "internal", "unavailable", "data_loss", "unauthenticated"]
 JARS = ["grpc-api", "grpc-core", "grpc-context", "grpc-netty", "grpc-protobuf",
         "grpc-protobuf-lite", "grpc-stub", "protobuf", "guava", "perfmark-api", "netty-*",
-        "failureaccess", "jsr305", "gson", "geronimo-annotation-1.3-spec", "error_prone_annotations",
-        "error-prone-annotations"]
+        "failureaccess", "jsr305", "gson", "geronimo-annotation-1.3-spec",
+        "error_prone_annotations", "error-prone-annotations"]
 
 
 class Refusal(Exception):
@@ -45,7 +43,8 @@ class Refusal(Exception):
 # ---- Building ------------------------------------------------------------------------------------
 
 def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, **options)
     if done.returncode != 0:
         sys.exit(f"FAILED: {' '.join(map(str, command))[:300]}\n{done.stdout}{done.stderr}")
 
@@ -147,8 +146,8 @@ def agents(folder, address, languages, kinds):
 class Agent:
     """A running agent."""
 
-    # It sends binary messages over HTTP/2, and has streams.
-    is_streaming = is_grpc = True
+    # It sends binary messages.
+    is_streaming = True
 
     def __init__(self, language, command, environment, address, folder, kinds):
         self.kinds = kinds
@@ -194,10 +193,6 @@ class Agent:
     def cancelled(self, method, request, after_ms):
         self.begin("cancel", method, after_ms, request)
         return self.end(method)
-
-    def stream(self, count, request):
-        self.begin("stream", "-", count, request)
-        return [int(word) for word in self.words()]
 
     def stop(self):
         self.process.stdin.close()

@@ -59,7 +59,8 @@ class Connectrpc:
                 use_get=is_read and self.use_get)
         except ConnectError as error:
             details = {one.type_name: one.message_bytes for one in error.details}
-            raise Refusal(error.code.value.replace("canceled", "cancelled"), error.message, details) from None
+            code = error.code.value.replace("canceled", "cancelled")
+            raise Refusal(code, error.message, details) from None
 
 
 class Buf:
@@ -68,13 +69,11 @@ class Buf:
     # It sends binary messages.
     is_streaming = True
 
-    def __init__(self, url, protocol, reflects=False):
-        self.name = f"buf curl, {protocol}" + (", reflection" if reflects else "")
-        self.protocol, self.url = protocol, url
-        # By reflection it learns the contract from the server, over HTTP/2.
-        self.options = ["--protocol", protocol] + (
-            [] if reflects else ["--schema", os.path.join(ROOT, "proto")]) + (
-            ["--http2-prior-knowledge"] if reflects or protocol == "grpc" else [])
+    def __init__(self, url, protocol):
+        self.name = f"buf curl, {protocol}"
+        self.url = url
+        self.options = ["--protocol", protocol, "--schema", os.path.join(ROOT, "proto")] + (
+            ["--http2-prior-knowledge"] if protocol == "grpc" else [])
 
     def call(self, name, request, timeout_ms=None, key=None):
         service, _, output_type, _ = CALLS[name]

@@ -2,7 +2,6 @@
 #include <chrono>
 #include <fstream>
 #include <iostream>
-#include <set>
 #include <sstream>
 #include <thread>
 
@@ -59,32 +58,6 @@ static void call(Caller &caller, grpc::ClientContext *context, const std::string
     else exit(1);
 }
 
-static void stream(Caller &caller, int count, const std::string &bytes) {
-    grpc::ClientContext context;
-    auto stream = caller.verifier->VerifyStream(&context);
-    std::thread writer([&] {
-        assay::v1::VerifyRequest request;
-        if (!request.ParseFromString(bytes)) exit(1);
-        for (int id = 1; id <= count; id++) {
-            request.set_id(id);
-            if (!stream->Write(request)) return;
-        }
-        stream->WritesDone();
-    });
-    int answers = 0, valid = 0;
-    std::set<uint64_t> ids;
-    assay::v1::VerifyResponse found;
-    while (stream->Read(&found)) {
-        answers++;
-        ids.insert(found.id());
-        valid += found.verification().verdict() == assay::v1::VERDICT_VALID;
-    }
-    writer.join();
-    grpc::Status status = stream->Finish();
-    if (status.ok()) std::cout << answers << ' ' << valid << ' ' << ids.size() << std::endl;
-    else std::cout << status.error_code() << ' ' << encoded(status.error_message()) << std::endl;
-}
-
 int main(int, char **arguments) {
     auto channel = grpc::CreateChannel(arguments[1], grpc::InsecureChannelCredentials());
     Caller caller{assay::v1::Verifier::NewStub(channel), assay::v1::Signer::NewStub(channel),
@@ -97,10 +70,6 @@ int main(int, char **arguments) {
         words >> action >> method >> number >> path >> key;
         std::ifstream file(path, std::ios::binary);
         std::string bytes((std::istreambuf_iterator<char>(file)), {});
-        if (action == "stream") {
-            stream(caller, number, bytes);
-            continue;
-        }
         grpc::ClientContext context;
         if (!key.empty()) context.AddMetadata("authorization", "Bearer " + key);
         std::thread canceller;

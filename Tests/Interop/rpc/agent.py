@@ -6,23 +6,11 @@ import threading
 import grpc
 from assay.v1 import service_pb2 as rpc
 from assay.v1 import service_pb2_grpc as stubs
-from assay.v1 import assay_pb2 as wire
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 
 def encoded(data):
     return base64.b64encode(data).decode() if data else "-"
-
-
-def stream(verifier, count, data):
-    def requests():
-        for number in range(1, count + 1):
-            request = rpc.VerifyRequest.FromString(data)
-            request.id = number
-            yield request
-    found = [(one.id, one.verification.verdict) for one in verifier.VerifyStream(requests())]
-    valid = sum(verdict == wire.VERDICT_VALID for _, verdict in found)
-    print(len(found), valid, len({number for number, _ in found}), flush=True)
 
 
 def main():
@@ -41,9 +29,6 @@ def main():
         number = int(number)
         with open(path, "rb") as file:
             data = file.read()
-        if action == "stream":
-            stream(verifier, number, data)
-            continue
         method, kind = calls[name]
         future = method.future(
             kind.FromString(data), metadata=[("authorization", "Bearer " + one) for one in key],

@@ -54,39 +54,6 @@ public final class Agent {
         }
     }
 
-    private static void stream(Channel channel, int count, byte[] bytes) throws Exception {
-        CountDownLatch end = new CountDownLatch(1);
-        int[] counts = new int[2];
-        Set<Long> ids = new HashSet<>();
-        String[] failure = new String[1];
-        StreamObserver<VerifyRequest> requests = VerifierGrpc.newStub(channel).verifyStream(
-                new StreamObserver<VerifyResponse>() {
-                    @Override public void onNext(VerifyResponse found) {
-                        counts[0]++;
-                        ids.add(found.getId());
-                        if (found.getVerification().getVerdict() == Verdict.VERDICT_VALID) counts[1]++;
-                    }
-
-                    @Override public void onError(Throwable error) {
-                        failure[0] = String.valueOf(error);
-                        end.countDown();
-                    }
-
-                    @Override public void onCompleted() { end.countDown(); }
-                });
-        ClientCallStreamObserver<VerifyRequest> flow =
-                (ClientCallStreamObserver<VerifyRequest>) requests;
-        VerifyRequest request = VerifyRequest.parseFrom(bytes);
-        for (int id = 1; id <= count && end.getCount() > 0; id++) {
-            while (!flow.isReady() && end.getCount() > 0) Thread.sleep(1);
-            requests.onNext(request.toBuilder().setId(id).build());
-        }
-        requests.onCompleted();
-        end.await();
-        System.out.println(
-                failure[0] == null ? counts[0] + " " + counts[1] + " " + ids.size() : failure[0]);
-    }
-
     public static void main(String[] arguments) throws Exception {
         ManagedChannel channel =
                 NettyChannelBuilder.forTarget(arguments[0]).usePlaintext().build();
@@ -96,10 +63,6 @@ public final class Agent {
             String[] words = line.split(" ");
             int number = Integer.parseInt(words[2]);
             byte[] bytes = Files.readAllBytes(Paths.get(words[3]));
-            if (words[0].equals("stream")) {
-                stream(channel, number, bytes);
-                continue;
-            }
             Metadata fields = new Metadata();
             if (words.length > 4) fields.put(AUTHORIZATION, "Bearer " + words[4]);
             ClientInterceptor[] interceptors = {MetadataUtils.newAttachHeadersInterceptor(fields)};
