@@ -167,12 +167,45 @@ public final class AssayClient: Sendable {
         policy: EntitlementPolicy = EntitlementPolicy(), returningPayloads: Bool = false,
         app: String = "", timeout: Duration? = nil
     ) async throws(ClientError) -> Fetched {
-        let call = FetchCall(
-            of: transactionId, lists: lists, at: moment, policy: policy,
-            returnsTypedPayloads: returningPayloads)
+        try await fetch(
+            FetchCall(
+                of: transactionId, lists: lists, at: moment, policy: policy,
+                returnsTypedPayloads: returningPayloads),
+            app: app, timeout: timeout)
+    }
+
+    /// Has the server ask the App Store for the purchases of the customer whom evidence names: by
+    /// the newest transaction in a token, a notification, an answer or a receipt.
+    ///
+    /// The server does not verify the evidence, but every answer of the App Store.
+    ///
+    /// - Parameters:
+    ///   - evidence: Exactly as it was received, at most 1 MiB.
+    ///   - lists: The lists to ask for; empty for all.
+    ///   - moment: The moment of the decision; nil for the server's clock.
+    ///   - policy: What the caller decides, because the evidence does not say it.
+    ///   - returningPayloads: Whether to return the typed payload of each answer.
+    ///   - app: The name of the server's app entry; empty for the default entry.
+    ///   - timeout: How long to wait for the answer, at most 30 s; nil for 30 s.
+    public func fetch(
+        by evidence: [UInt8], lists: [FetchCall.List] = [], at moment: Timestamp? = nil,
+        policy: EntitlementPolicy = EntitlementPolicy(), returningPayloads: Bool = false,
+        app: String = "", timeout: Duration? = nil
+    ) async throws(ClientError) -> Fetched {
+        try await fetch(
+            FetchCall(
+                of: "", lists: lists, at: moment, policy: policy,
+                returnsTypedPayloads: returningPayloads),
+            by: evidence, app: app, timeout: timeout)
+    }
+
+    private func fetch(
+        _ call: FetchCall, by evidence: [UInt8] = [], app: String, timeout: Duration?
+    ) async throws(ClientError) -> Fetched {
         let answer = try await perform(
             ClientRequest(
-                .fetch(call), app: app, timeout: timeout ?? ClientOptions.longestTimeout))
+                .fetch(call), body: evidence, app: app,
+                timeout: timeout ?? ClientOptions.longestTimeout))
         guard case .fetched(let fetched) = answer.result else { throw .unexpectedAnswer }
         return fetched
     }

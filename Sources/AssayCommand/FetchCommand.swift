@@ -1,5 +1,4 @@
 import ArgumentParser
-import Assay
 import AssayClient
 import AssayEntitlements
 import AssayIO
@@ -83,26 +82,25 @@ struct FetchCommand: AsyncParsableCommand {
     @OptionGroup(title: "TLS") var tls: TLSOptions
 
     /// Digits alone are an identifier, and anything else a file.
-    private func transactionId() throws -> String {
-        let isId = !customer.isEmpty && customer.utf8.allSatisfy { (0x30...0x39).contains($0) }
-        if isId { return customer }
-        let evidence = try Input.read(customer, limit: Input.evidenceLimit)
-        guard let id = Inspection.transactionId(of: evidence.span) else {
-            throw Failure(
-                "\(customer) names no transaction: a receipt without purchases has none, and "
-                    + "'assay inspect' shows what a file has")
-        }
-        return id
+    private var isIdentifier: Bool {
+        !customer.isEmpty && customer.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
 
     func run() async throws {
-        let (id, app, lists) = (try transactionId(), app ?? "", lists.map(\.list))
+        let evidence =
+            isIdentifier ? nil : try Input.read(customer, limit: Input.evidenceLimit)
+        let (id, app, lists) = (customer, app ?? "", lists.map(\.list))
         let (moment, timeout) = (at?.timestamp, timeout)
         let found = try await server.ask(
             tls.context(for: server), timeout: timeout ?? ClientOptions.longestTimeout
         ) { client throws(ClientError) in
-            try await client.fetch(
-                of: id, lists: lists, at: moment, app: app, timeout: timeout)
+            if let evidence {
+                try await client.fetch(
+                    by: evidence, lists: lists, at: moment, app: app, timeout: timeout)
+            } else {
+                try await client.fetch(
+                    of: id, lists: lists, at: moment, app: app, timeout: timeout)
+            }
         }
         let items = found.items.map { EvidenceItem($0.verification, label: $0.label) }
         switch format {

@@ -1,6 +1,9 @@
 /// The errors of the App Store Server API, with Apple's codes: the HTTP status × 10000 + n.
 enum AppleError: Int, Error, CaseIterable, Sendable {
     case generalBadRequest = 4_000_000
+    /// Apple's documentation has the names of the errors of seats, and the numbers 4000004, 4030028
+    /// and 4040022. Which belong together, is this project's reading.
+    case notDeveloperManaged = 4_000_004
     case invalidRequestRevision = 4_000_005
     case invalidTransactionId = 4_000_006
     case invalidOriginalTransactionId = 4_000_008
@@ -47,6 +50,7 @@ enum AppleError: Int, Error, CaseIterable, Sendable {
     case messageNotApproved = 4_030_017
     case imageInUse = 4_030_019
     case noPassingTest = 4_030_026
+    case noAvailableSeats = 4_030_028
     case originalTransactionIdNotFound = 4_040_005
     case notificationURLNotFound = 4_040_007
     case testNotificationNotFound = 4_040_008
@@ -57,6 +61,7 @@ enum AppleError: Int, Error, CaseIterable, Sendable {
     case performanceTestNotFound = 4_040_018
     case defaultMessageNotFound = 4_040_020
     case realtimeURLNotFound = 4_040_021
+    case seatClaimNotFound = 4_040_022
     case imageExists = 4_090_000
     case messageExists = 4_090_001
     case rateLimitExceeded = 4_290_000
@@ -69,6 +74,10 @@ enum AppleError: Int, Error, CaseIterable, Sendable {
     var message: String {
         switch self {
         case .generalBadRequest: "Bad request."
+        case .notDeveloperManaged:
+            "The transaction is not of a subscription with developer-hosted invitations."
+        case .noAvailableSeats: "No seats are available."
+        case .seatClaimNotFound: "Seat claim id not found."
         case .invalidRequestRevision: "Invalid request revision."
         case .invalidTransactionId: "Invalid transaction id."
         case .invalidOriginalTransactionId: "Invalid original transaction id."

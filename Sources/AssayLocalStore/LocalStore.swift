@@ -56,6 +56,10 @@ package struct LocalStore: Sendable {
     var faults = FaultList()
     var limits = RateLimits()
     var messaging: [StoreSide: RetentionMessaging] = [:]
+    var seatClaims: [SeatClaim] = []
+    /// The claims so far, also those that were given up.
+    var seatClaimCount = 0
+    var externalReports = ExternalPurchaseReports()
     var massExtensions: [MassExtension] = []
     /// The nonces of accepted signatures, oldest first.
     var nonces: [String] = []

@@ -18,11 +18,9 @@ public struct ServerLimits: Sendable {
     /// Bytes of a JSON body over HTTP: a receipt of 3 MB in base64. Such a body is held whole; raw
     /// evidence can be larger.
     public var httpJSONBytes = 4 << 20
-    /// Bytes of the body of `/v1/fetch`: a transaction id, two lists, and 2,048 durations of usual
-    /// product ids.
-    static let httpFetchBytes = 64 << 10
-    /// Bytes of the body of `/v1/fetch` with evidence: a receipt of 1,000 purchases has 300 KB.
-    static let httpFetchEvidenceBytes = 1 << 20
+    /// Bytes of the evidence that names the transaction of a Fetch, and of a request of HTTP with
+    /// it: a receipt of 1,000 purchases has 300 KB.
+    static let fetchEvidenceBytes = 1 << 20
     /// Bytes of the body of `/v1/sign/…`: a request of Advanced Commerce with 100 items has 20 KB.
     static let httpSignBytes = 64 << 10
     /// JSON bodies above this size are parsed by a worker: a token with its expectations has less.

@@ -49,6 +49,18 @@ struct StoreCallTests {
         (.post, "/advancedCommerce/v1/subscription/cancel/1", .advancedCommerce),
         (.post, "/advancedCommerce/v1/subscription/other/1", nil),
         (.post, "/advancedCommerce/v1/transaction/requestRefund/1", .advancedCommerce),
+        (.get, "/groups/v1/currentGroups/1", .groups), (.get, "/groups/v1/group/1", .groups),
+        (.post, "/groups/v1/group/1", nil),
+        (.get, "/groups/v1/transactions/1/seats", .seats),
+        (.post, "/groups/v1/transactions/1/seats", .seats),
+        (.delete, "/groups/v1/transactions/1/seats/c", .seats),
+        (.get, "/groups/v1/transactions/1/seats/c", nil),
+        (.post, "/groups/v1/transactions/1/seats/c/associate", .seats),
+        (.post, "/groups/v1/transactions/1/seats/c/other", nil),
+        (.get, "/groups/v1/transactions/1/other", nil),
+        (.put, "/externalPurchase/v1/reports", .externalPurchases),
+        (.get, "/externalPurchase/v1/reports/r", .externalPurchases),
+        (.get, "/externalPurchase/v1/reports", nil),
         (.get, "/inApps", nil), (.get, "/inApps/v1", nil), (.get, "/sandbox", nil), (.get, "", nil),
     ]
 

@@ -80,7 +80,7 @@ import Testing
     @Test("What can't be fetched is refused before anybody is asked")
     func refusals() throws {
         let fetcher = ScriptedFetcher(ScriptedFetcher.answer)
-        let long = [UInt8](repeating: 0, count: 70_000)
+        let long = [UInt8](repeating: 0, count: 1_048_577)
         let table: [(frame: [UInt8], AssayWire.Status)] = [
             (RawClient.fetch(1, app: "silent"), .failedPrecondition),
             (RawClient.fetch(1, app: "other"), .notFound),

@@ -141,7 +141,7 @@ struct HTTPBodyLimitTests {
             "POST /v1/fetch HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                 + "\(length)\r\n\r\n"
         }
-        let limit = ServerLimits.httpFetchEvidenceBytes
+        let limit = ServerLimits.fetchEvidenceBytes
         let json = Array(#"{"transactionId":"1"}"#.utf8)
         func padded(_ count: Int) -> [UInt8] {
             json + [UInt8](repeating: 0x20, count: count - json.count)

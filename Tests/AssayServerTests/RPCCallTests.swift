@@ -1,5 +1,6 @@
 import Assay
 import AssayBytes
+import AssayEntitlements
 import AssayModels
 import AssayWire
 import TestSupport
@@ -82,6 +83,17 @@ import Testing
         #expect(ask(nil, app: nil)?.member("code") == "unauthenticated")
         #expect(ask("wrong", app: nil)?.member("code") == "unauthenticated")
         #expect(fetcher.asked.count == 2)
+        // Evidence instead of an identifier.
+        let field = "Authorization: Bearer \(key)\r\n"
+        for (evidence, code) in [
+            (try Minted.period(1), nil), (Array("a.b.c".utf8), "invalid_argument"),
+        ] as [([UInt8], String?)] {
+            var message = MessageBuilder()
+            message.set(RPCBytes.evidenceField, bytes: evidence)
+            let answer = caller.ask(RPCBytes.post(.proto, message.bytes, field, path: path))
+            #expect(answer?.member("code") == code, "\(answer?.text ?? "")")
+        }
+        #expect(fetcher.asked.map(\.query.transactionId).dropFirst(2) == ["47001"])
     }
 
     @Test("Info and Health, by POST and by Connect's GET")

@@ -82,7 +82,9 @@ struct ForgivingClientTests {
                 + "sandbox for that"),
         Case(
             production: .known, sandbox: .unauthorized, choice: .sandbox, asked: [.sandbox],
-            text: "the App Store (Sandbox) answered HTTP 401; " + check),
+            text: "the App Store (Sandbox) answered HTTP 401; " + check
+                + "; production, which takes the same keys, was not asked, and would say whether "
+                + "the key is good"),
     ]
 
     @Test(

@@ -424,8 +424,11 @@ type ProductDuration struct {
 }
 
 // FetchCall: Asks Apple's App Store Server API for a customer's purchases, verifies every answer,
-// and decides what the customer owns. The request has no body. The server holds the key and chooses
-// the environment: production, and the sandbox for a transaction that production does not know.
+// and decides what the customer owns. The server holds the key and chooses the environment:
+// production, and the sandbox for a transaction that production does not know.
+// The body is empty, or evidence instead of a transaction identifier: a token, a notification, an
+// answer of the Server API or a receipt, of which the newest transaction counts. It has at most 1
+// MiB, and need not verify.
 // The status is FAILED_PRECONDITION if Fetch is not configured for the app, or Apple did not accept
 // the server's key. NOT_FOUND: no environment knows the transaction (app_store_error_code is
 // 4040010), or the server has no app entry of that name. INVALID_ARGUMENT: a malformed identifier,
@@ -436,7 +439,7 @@ type ProductDuration struct {
 // DATA_LOSS: an answer is not as documented, or has a signed member that did not verify; the
 // message names the verdict, and nothing of the answer is believed.
 type FetchCall struct {
-	// Any transaction identifier of the customer. Required.
+	// Any transaction identifier of the customer. Required, unless evidence names one.
 	TransactionID string
 	// The lists to ask for. Empty: all. An unknown list refuses the request.
 	Lists []StoreList

@@ -82,6 +82,9 @@ extension LocalStore {
             return try state.answer(
                 call, request, at: now, hasPassed: hasPassed, isKnownTransaction: isKnown)
         case .advancedCommerce: return try advancedCommerce(call, bundle)
+        case .groups: return try groups(call, request, bundle)
+        case .seats: return try seats(call, request, bundle)
+        case .externalPurchases: return try externalPurchases(call, request)
         }
     }
 

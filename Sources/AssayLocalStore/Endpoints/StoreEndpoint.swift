@@ -17,8 +17,11 @@ enum StoreEndpoint: String, CaseIterable, Sendable {
     case testNotificationStatus = "test-notification-status"
     case messaging
     case advancedCommerce = "advanced-commerce"
+    case groups
+    case seats
+    case externalPurchases = "external-purchases"
 
-    /// Requests a second in production. Apple publishes no limit for Advanced Commerce.
+    /// Requests a second in production. Apple publishes no limit for the last ones.
     var rate: Int? {
         switch self {
         case .statuses, .history, .transaction, .appTransaction, .finish, .consumption,
@@ -27,7 +30,7 @@ enum StoreEndpoint: String, CaseIterable, Sendable {
         case .setAccountToken, .extend: 20
         case .refunds, .order, .messaging: 10
         case .massExtend, .massExtendStatus, .testNotification, .testNotificationStatus: 1
-        case .advancedCommerce: nil
+        case .advancedCommerce, .groups, .seats, .externalPurchases: nil
         }
     }
 }
@@ -100,6 +103,24 @@ extension StoreCall {
             return words.contains(rest[1]) ? (.advancedCommerce, [rest[2]], rest[1]) : nil
         case (.post, "advancedCommerce", "v1", "transaction", 3) where rest[1] == "requestRefund":
             return (.advancedCommerce, [rest[2]], rest[1])
+        case (.get, "groups", "v1", "currentGroups", 2): return (.groups, [rest[1]], "current")
+        case (.get, "groups", "v1", "group", 2): return (.groups, [rest[1]], "members")
+        case (_, "groups", "v1", "transactions", 3...): return seats(method, rest)
+        case (.put, "externalPurchase", "v1", "reports", 1): return (.externalPurchases, [], "")
+        case (.get, "externalPurchase", "v1", "reports", 2):
+            return (.externalPurchases, [rest[1]], "")
+        default: return nil
+        }
+    }
+
+    private static func seats(_ method: StoreMethod, _ rest: [String]) -> Found? {
+        guard rest[2] == "seats" else { return nil }
+        switch (method, rest.count) {
+        case (.get, 3): return (.seats, [rest[1]], "info")
+        case (.post, 3): return (.seats, [rest[1]], "claim")
+        case (.delete, 4): return (.seats, [rest[1], rest[3]], "unclaim")
+        case (.post, 5) where rest[4] == "associate":
+            return (.seats, [rest[1], rest[3]], "associate")
         default: return nil
         }
     }

@@ -220,6 +220,8 @@ package struct StoredTransaction: Sendable {
     package let revocationDate: Int64?
     package let isUpgraded: Bool
     package let isSeatAddition: Bool
+    /// The seats of a purchase whose invitations the app's developer manages; nil for others.
+    package let seats: Int64?
     package let appAccountToken: String?
     /// Grows with each change of a transaction of the customer.
     package let serial: Int
@@ -251,5 +253,13 @@ package struct StoredTransaction: Sendable {
         }
         isSeatAddition = payload.string("additionalTransactionReason") == "SEAT_ADDITION"
         appAccountToken = payload.string("appAccountToken")
+        if case .object(let info) = payload["multiSeatInfo"],
+            case .string("DEVELOPER") =
+                info.first(where: { $0.name == "invitationManagement" })?.value
+        {
+            seats = payload.number("quantity") ?? 1
+        } else {
+            seats = nil
+        }
     }
 }

@@ -145,15 +145,19 @@ final class Admission {
         began: UInt64?
     ) -> AdmissionDecision {
         guard !connection.isDraining else { return .refused(.unavailable(head.id)) }
-        guard bodyBytes <= limits.jwsBytes else {
-            return .refused(.bodyTooLarge(head.id, bodyBytes, limit: limits.jwsBytes))
+        let evidenceLimit = ServerLimits.fetchEvidenceBytes
+        guard bodyBytes <= evidenceLimit else {
+            return .refused(.bodyTooLarge(head.id, bodyBytes, limit: evidenceLimit))
         }
         guard let app = app(named: head.app) else {
             return .refused(.unknownApp(head.id, isNamed: !head.app.isEmpty))
         }
         guard let fetcher = app.fetcher else { return .refused(.fetchNotConfigured(head.id)) }
-        guard !call.transactionId.isEmpty else { return .refused(.noTransaction(head.id)) }
-        if let problem = EvidenceForm.problem(withTransactionId: call.transactionId) {
+        let hasEvidence = bodyBytes > 0
+        guard call.transactionId.isEmpty == hasEvidence else {
+            return .refused(hasEvidence ? .idBesideEvidence(head.id) : .noTransaction(head.id))
+        }
+        if !hasEvidence, let problem = EvidenceForm.problem(withTransactionId: call.transactionId) {
             return .refused(.notTransaction(head.id, problem))
         }
         let isKnown = call.lists.allSatisfy { $0 == .statuses || $0 == .history }
@@ -168,6 +172,7 @@ final class Admission {
         guard scheduler.fetches.hasMemory else {
             return .refused(.memoryExhausted(head.id, canFit: scheduler.fetches.canFit))
         }
+        guard !hasEvidence else { return .identify }
         let timeout =
             head.timeoutMilliseconds == 0
             ? limits.fetchTimeoutMilliseconds

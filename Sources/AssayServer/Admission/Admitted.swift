@@ -11,6 +11,9 @@ enum AdmissionDecision: ~Copyable {
     case verify(Admitted)
     case resolve(AdmittedResolve)
     case fetch(AdmittedFetch)
+    /// The transaction of a Fetch has to be found in its evidence. The request is then decided
+    /// again.
+    case identify
 }
 
 /// A request that will be verified: its app and kind are known, and its memory is reserved.

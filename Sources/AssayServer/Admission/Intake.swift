@@ -60,6 +60,7 @@ final class Intake {
             return .resolve(resolver.begin(admitted, from: connection))
         case .answer: return .whole
         case .fetch: return .whole
+        case .identify: return .whole
         }
     }
 
@@ -77,7 +78,45 @@ final class Intake {
         case .verify(let admitted): scheduler.verify(admitted, body, from: connection)
         case .resolve(let admitted): take(admitted, body, from: connection)
         case .fetch(let admitted): scheduler.fetches.start(admitted, from: connection)
+        case .identify:
+            identify(head, by: body, from: connection, began: began ?? connection.requestBegan)
         }
+    }
+
+    /// Finds the transaction that the evidence of a Fetch names, and takes the request again. What
+    /// the App Store answers about it is verified; the evidence is not.
+    private func identify(
+        _ head: RequestHead, by evidence: SlabBytes, from connection: Connection, began: UInt64?
+    ) {
+        guard evidence.count > ServerLimits.bytesParsedInPlace else {
+            connection.reading.use(ServerLimits.turnShare(ofJSON: evidence.span))
+            return take(
+                head, of: Inspection.transactionId(of: evidence.span), evidence, from: connection,
+                began: began)
+        }
+        let none = evidence.extracting(0..<0)
+        let mine = LoopBound(
+            { id in self.take(head, of: id, none, from: connection, began: began) },
+            to: connection.stream.loop)
+        parse(
+            ParseJob(connection: connection, id: head.id, bytes: evidence.count) {
+                let id = Inspection.transactionId(of: evidence.span)
+                return { mine.value(id) }
+            })
+    }
+
+    /// Takes a Fetch whose transaction was found; nil if the evidence names none.
+    private func take(
+        _ head: RequestHead, of transactionId: String?, _ body: SlabBytes,
+        from connection: Connection, began: UInt64?
+    ) {
+        guard case .fetch(var call) = head.call, let transactionId else {
+            return connection.answerAtOnce(.fetch, .noTransactionInEvidence(head.id))
+        }
+        call.transactionId = transactionId
+        var head = head
+        head.call = .fetch(call)
+        take(head, body.extracting(0..<0), from: connection, began: began)
     }
 
     /// Answers a call that has no body.
@@ -88,6 +127,7 @@ final class Intake {
         case .verify: break
         case .resolve: break
         case .fetch: break
+        case .identify: break
         }
     }
 

@@ -142,7 +142,20 @@ extension ResponseHead {
 
     static func noTransaction(_ id: UInt64) -> Self {
         ResponseHead(
-            id: id, status: .invalidArgument, message: "the request names no transaction")
+            id: id, status: .invalidArgument,
+            message: "the request names no transaction; evidence that names one will do as well")
+    }
+
+    static func noTransactionInEvidence(_ id: UInt64) -> Self {
+        ResponseHead(
+            id: id, status: .invalidArgument,
+            message: "the evidence names no transaction: a receipt without purchases has none")
+    }
+
+    static func idBesideEvidence(_ id: UInt64) -> Self {
+        ResponseHead(
+            id: id, status: .invalidArgument,
+            message: "a transaction id and evidence exclude each other: send one of them")
     }
 
     static func notTransaction(_ id: UInt64, _ problem: String) -> Self {

@@ -1,12 +1,13 @@
-import Assay
 import AssayBytes
 import AssayModels
 import AssayWire
 
 /// The body of `POST /v1/fetch`: a transaction or evidence of one, and what to ask the App Store
 /// about its customer.
-struct HTTPFetchBody {
+struct HTTPFetchBody: Sendable {
     private(set) var call = FetchCall(of: "")
+    /// Names the transaction, if the call does not.
+    private(set) var evidence = HTTPJSONBody.Evidence.part(0..<0)
     private(set) var app = ""
     /// Milliseconds; 0 for the server's default.
     private(set) var timeout: UInt32 = 0
@@ -17,17 +18,17 @@ struct HTTPFetchBody {
     /// - Parameter app: the app entry that an API key chose; nil where none is needed.
     init(_ body: Span<UInt8>, app chosen: String?) throws(HTTPProblem) {
         let members = try HTTPJSONBody.members(of: body, depth: Self.depth)
-        let evidence = members["evidence"]
-        guard (members["transactionId"] == nil) != (evidence == nil) else {
+        let hasEvidence = members["evidence"] != nil
+        guard (members["transactionId"] == nil) == hasEvidence else {
             throw HTTPQuestion.problem(
-                evidence == nil
+                !hasEvidence
                     ? "transactionId is missing; evidence that names one will do as well"
                     : "transactionId and evidence exclude each other")
         }
         for (name, value) in members.pairs {
             switch name {
             case "transactionId": call.transactionId = try HTTPQuestion.text(value, name)
-            case "evidence": call.transactionId = try Self.transactionId(in: value, body)
+            case "evidence": evidence = try HTTPJSONBody.evidence(value)
             case "lists": call.lists = try Self.lists(value)
             case "app": app = try HTTPQuestion.text(value, name)
             case "at": call.at = Timestamp(milliseconds: try HTTPQuestion.number(value, name))
@@ -44,22 +45,6 @@ struct HTTPFetchBody {
             throw .otherKey
         }
         app = chosen
-    }
-
-    /// The identifier that evidence names. What the App Store answers about it is verified.
-    private static func transactionId(
-        in value: JSONValue, _ body: Span<UInt8>
-    ) throws(HTTPProblem) -> String {
-        let id =
-            switch try HTTPJSONBody.evidence(value) {
-            case .part(let range): Inspection.transactionId(of: body.extracting(range))
-            case .decoded(let bytes): Inspection.transactionId(of: bytes.span)
-            }
-        guard let id else {
-            throw HTTPQuestion.problem(
-                "the evidence names no transaction: a receipt without purchases has none")
-        }
-        return id
     }
 
     private static func lists(_ value: JSONValue) throws(HTTPProblem) -> [FetchCall.List] {

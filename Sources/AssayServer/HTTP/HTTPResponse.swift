@@ -44,6 +44,8 @@ struct HTTPFormat: Sendable {
     }
 
     var content = Content.report
+    /// Makes the answer to a retention request that came as a call of the services.
+    var retention: RetentionResponder?
     /// Whether the verification detects the kind of the evidence.
     var detectsKind = false
     /// Whether the request is a Fetch, whose failures can be those of another server.
@@ -85,8 +87,18 @@ extension HTTPFormat: AnswerForm {
         let body: [UInt8]
         switch content {
         case .rpc(let form):
-            let message = form.message(verification, call, at: now, by: codec)
-            return HTTPResponse.append(message, form, self, at: now, to: &output)
+            do throws(HTTPProblem) {
+                let message =
+                    if let retention {
+                        try form.message(verification, to: retention, by: codec)
+                    } else {
+                        form.message(verification, call, at: now, by: codec)
+                    }
+                HTTPResponse.append(message, form, self, at: now, to: &output)
+            } catch {
+                HTTPResponse.append(error, self, at: now, to: &output)
+            }
+            return
         case .report: body = VerificationReport(verification).json
         case .verdict: body = VerificationReport(verification.withoutEvidence).json
         case .verifyReceipt: body = verifyReceiptResponse(for: verification, requestDate: now)

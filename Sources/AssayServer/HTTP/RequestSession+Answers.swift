@@ -19,6 +19,14 @@ extension RequestSession {
         }
     }
 
+    /// Answers a call of the services with a message.
+    func answer(_ message: [UInt8], _ form: RPCForm, to id: UInt64, _ connection: Connection) {
+        let format = self[format: id]
+        answer(to: id, connection) { output in
+            HTTPResponse.append(message, form, format, at: time(connection), to: &output)
+        }
+    }
+
     /// Answers with the result of a call, or with the reason of a refusal.
     func answer(_ head: ResponseHead, _ connection: Connection) {
         guard isOpen(head.id) else { return }
@@ -26,9 +34,7 @@ extension RequestSession {
         if case .rpc(let form) = format.content,
             let message = form.message(head.result, by: connection.context.codec)
         {
-            return answer(to: head.id, connection) { output in
-                HTTPResponse.append(message, form, format, at: time(connection), to: &output)
-            }
+            return answer(message, form, to: head.id, connection)
         }
         switch head.result {
         case .health(let serving):

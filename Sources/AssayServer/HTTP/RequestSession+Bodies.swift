@@ -127,8 +127,13 @@ extension RequestSession {
                 let head = RequestHead(
                     id: id, call: .fetch(parsed.call), app: parsed.app,
                     timeoutMilliseconds: parsed.timeout)
+                let evidence =
+                    switch parsed.evidence {
+                    case .part(let range): body.extracting(range)
+                    case .decoded(let bytes): connection.stream.hold(bytes.span)
+                    }
                 connection.context.intake.take(
-                    head, body.extracting(0..<0), from: connection, began: began)
+                    head, evidence, from: connection, began: began)
             }
         }
     }

@@ -112,11 +112,10 @@ extension RequestSession {
             return .fetch(
                 app: app,
                 limit: try checkLength(
-                    head, atMost: ServerLimits.httpFetchEvidenceBytes, connection))
+                    head, atMost: ServerLimits.fetchEvidenceBytes, connection))
         case .signPromotionalOffer, .signIntroductoryOffer, .signAdvancedCommerce,
             .signRetentionAnswer:
-            guard hasKeys(\.signKeys, connection) else { throw .signingOff }
-            let app = try appOfKey(head, bytes, \.signKeys, connection)
+            let app = try appOfSigningKey(head, bytes, connection)
             try checkJSON(head, bytes)
             guard head.query == nil else { throw .queryBesideJSON }
             return try planSignature(
@@ -161,6 +160,14 @@ extension RequestSession {
     ) throws(HTTPProblem) -> String? {
         guard hasKeys(\.fetchKeys, connection) else { return nil }
         return try appOfKey(head, bytes, \.fetchKeys, connection)
+    }
+
+    /// The app entry that the key of a request for a signature chooses.
+    func appOfSigningKey(
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ connection: Connection
+    ) throws(HTTPProblem) -> String {
+        guard hasKeys(\.signKeys, connection) else { throw .signingOff }
+        return try appOfKey(head, bytes, \.signKeys, connection)
     }
 
     /// Whether an app entry has keys for a path.

@@ -44,7 +44,7 @@ extension RequestSession {
         }
     }
 
-    private static func signature(
+    static func signature(
         _ kind: SignatureKind, _ request: HTTPSignBody, by signer: any RequestSigner
     ) throws(HTTPProblem) -> [UInt8] {
         do throws(SigningFailure) {

@@ -69,11 +69,31 @@ struct RPCCall: Sendable {
         case (.fetch, _): request.call = .fetch(FetchCall(of: ""))
         case (.info, _): request.call = .info
         case (.health, _): request.call = .health
+        case (.signRetentionAnswer, .verify(let call)):
+            request.call = .verify(
+                VerifyCall(kind: .realtimeRequest, expectations: call.expectations))
+        case (.signRetentionAnswer, _): request.call = .verify(VerifyCall(kind: .realtimeRequest))
+        // These are no requests of frames.
+        case (.signPromotionalOffer, _), (.signIntroductoryOffer, _), (.signAdvancedCommerce, _):
+            request.call = .unknown
         }
         guard let app else { return request }
         guard request.app.isEmpty || request.app.equalsByBytes(app) else { throw .otherKey }
         request.app = app
         return request
+    }
+}
+
+extension RPCCall {
+    /// Bytes of a message, also after it was decompressed.
+    static func messageLimit(_ method: RPCMethod, _ limits: ServerLimits) -> Int {
+        switch method {
+        case .verify, .resolve: limits.httpJSONBytes
+        case .fetch: min(limits.httpJSONBytes, ServerLimits.fetchEvidenceBytes)
+        case .info, .health, .signPromotionalOffer, .signIntroductoryOffer, .signAdvancedCommerce,
+            .signRetentionAnswer:
+            min(limits.httpJSONBytes, ServerLimits.httpSignBytes)
+        }
     }
 }
 

@@ -23,6 +23,30 @@ extension RPCForm {
         return coded(message)
     }
 
+    /// The answer to a retention request. A refused one gets the verification alone.
+    func message(
+        _ verification: Verification, to respond: RetentionResponder, by codec: MessageCodec
+    ) throws(HTTPProblem) -> [UInt8] {
+        var json: [UInt8]?
+        if verification.verdict == .valid,
+            case .realtimeRequest(let request)? = verification.evidence
+        {
+            do throws(SigningFailure) {
+                json = try respond(request.payload)
+            } catch {
+                throw HTTPProblem(error)
+            }
+        }
+        var message: [UInt8] = []
+        codec.encodeVerifyResponse(verification, withPayload: false, json: json, into: &message)
+        return coded(message)
+    }
+
+    /// The message of a signature that a signer wrote as JSON.
+    func message(ofSignature json: [UInt8]) throws(HTTPProblem) -> [UInt8] {
+        coded(try RPCSchema.services.encode(json.span, as: method.answer))
+    }
+
     func message(
         _ entitlements: Entitlements, of items: [EvidenceItem], _ call: ResolveCall,
         by codec: MessageCodec

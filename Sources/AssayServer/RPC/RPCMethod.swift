@@ -4,6 +4,7 @@ import AssayWire
 /// A call of the services.
 enum RPCMethod: CaseIterable, Sendable {
     case verify, resolve, fetch, info, health
+    case signPromotionalOffer, signIntroductoryOffer, signAdvancedCommerce, signRetentionAnswer
 
     /// The path of its requests.
     var path: String {
@@ -13,6 +14,10 @@ enum RPCMethod: CaseIterable, Sendable {
         case .fetch: "/assay.v1.Verifier/Fetch"
         case .info: "/assay.v1.Verifier/Info"
         case .health: "/grpc.health.v1.Health/Check"
+        case .signPromotionalOffer: "/assay.v1.Signer/SignPromotionalOffer"
+        case .signIntroductoryOffer: "/assay.v1.Signer/SignIntroductoryOffer"
+        case .signAdvancedCommerce: "/assay.v1.Signer/SignAdvancedCommerce"
+        case .signRetentionAnswer: "/assay.v1.Signer/SignRetentionAnswer"
         }
     }
 
@@ -25,7 +30,9 @@ enum RPCMethod: CaseIterable, Sendable {
     }
 
     /// The services that Health knows. Empty: the server as a whole.
-    static let services = ["", "assay.v1.Verifier", "grpc.health.v1.Health"]
+    static let services = [
+        "", "assay.v1.Verifier", "assay.v1.Signer", "grpc.health.v1.Health",
+    ]
 
     /// The types of the messages, in the descriptors.
     var request: String {
@@ -35,6 +42,10 @@ enum RPCMethod: CaseIterable, Sendable {
         case .fetch: "assay.v1.FetchRequest"
         case .info: "assay.v1.InfoRequest"
         case .health: "grpc.health.v1.HealthCheckRequest"
+        case .signPromotionalOffer: "assay.v1.SignPromotionalOfferRequest"
+        case .signIntroductoryOffer: "assay.v1.SignIntroductoryOfferRequest"
+        case .signAdvancedCommerce: "assay.v1.SignAdvancedCommerceRequest"
+        case .signRetentionAnswer: "assay.v1.SignRetentionAnswerRequest"
         }
     }
 
@@ -45,6 +56,10 @@ enum RPCMethod: CaseIterable, Sendable {
         case .fetch: "assay.v1.FetchResponse"
         case .info: "assay.v1.InfoResponse"
         case .health: "grpc.health.v1.HealthCheckResponse"
+        case .signPromotionalOffer: "assay.v1.SignPromotionalOfferResponse"
+        case .signIntroductoryOffer: "assay.v1.SignIntroductoryOfferResponse"
+        case .signAdvancedCommerce: "assay.v1.SignAdvancedCommerceResponse"
+        case .signRetentionAnswer: "assay.v1.SignRetentionAnswerResponse"
         }
     }
 
@@ -54,12 +69,33 @@ enum RPCMethod: CaseIterable, Sendable {
         case .verify: [4, 5, 9]
         case .resolve: [4, 9, 10]
         case .fetch: [4, 11]
-        case .info, .health: []
+        case .signRetentionAnswer: [4, 5]
+        case .info, .health, .signPromotionalOffer, .signIntroductoryOffer, .signAdvancedCommerce:
+            []
         }
     }
 
-    /// Whether a request has evidence.
-    var hasEvidence: Bool { self == .verify || self == .resolve }
+    /// Whether a request can have evidence.
+    var hasEvidence: Bool {
+        switch self {
+        case .verify, .resolve, .fetch, .signRetentionAnswer: true
+        case .info, .health, .signPromotionalOffer, .signIntroductoryOffer, .signAdvancedCommerce:
+            false
+        }
+    }
+
+    /// What the call signs; nil for other calls, and for answers to retention requests.
+    var signature: SignatureKind? {
+        switch self {
+        case .signPromotionalOffer: .promotionalOffer
+        case .signIntroductoryOffer: .introductoryOffer
+        case .signAdvancedCommerce: .advancedCommerce
+        case .verify, .resolve, .fetch, .info, .health, .signRetentionAnswer: nil
+        }
+    }
+
+    /// Whether the call signs, for which it needs an API key.
+    var signs: Bool { signature != nil || self == .signRetentionAnswer }
 
     /// Whether Connect's GET can make the call: it changes nothing, and its request is small.
     var isRead: Bool { self == .info || self == .health }

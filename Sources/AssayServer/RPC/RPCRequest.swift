@@ -10,6 +10,8 @@ struct RPCRequest: Sendable {
     private(set) var evidence = Evidence.part(0..<0)
     /// The lengths of the items of a Resolve.
     private(set) var lengths: [Int] = []
+    /// The other fields of a request for a signature, encoded.
+    private(set) var signed: [UInt8] = []
     /// The service that a health check names.
     private(set) var service = ""
 
@@ -155,6 +157,11 @@ struct RPCRequest: Sendable {
                 if method.headFields.contains(field.number) {
                     head += message.extracting(field.range).array
                 }
+                if method.signs, field.number != MessageCodec.evidenceField,
+                    !method.headFields.contains(field.number)
+                {
+                    signed += message.extracting(field.range).array
+                }
                 guard head.count <= limits.headBytes else { break }
             }
         } catch {
@@ -170,12 +177,11 @@ struct RPCRequest: Sendable {
             throw HTTPProblem(
                 413, .resourceExhausted, "the request has more than \(limits.items) items")
         }
-        if method == .verify {
-            // The last one counts, as with every field that is not repeated.
-            let range = items.last ?? 0..<0
-            evidence = .part(offset + range.lowerBound..<offset + range.upperBound)
-        } else if method == .resolve {
+        if method == .resolve {
             join(items, of: message)
+        } else if let range = items.last {
+            // The last one counts, as with every field that is not repeated.
+            evidence = .part(offset + range.lowerBound..<offset + range.upperBound)
         }
     }
 

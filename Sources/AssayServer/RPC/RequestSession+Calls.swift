@@ -22,8 +22,8 @@ extension RequestSession {
                 began: self.began(of: id, connection))
             return .skip
         }
-        var limit = ServerLimits.httpFetchBytes
-        if method.hasEvidence { limit = connection.limits.httpJSONBytes }
+        let limit = RPCCall.messageLimit(method, connection.limits)
+        if method.signs { call.app = try appOfSigner(method, head, bytes, connection) }
         if method == .fetch {
             self[format: id].isFetch = true
             call.app = try appOfFetchKey(head, bytes, connection)
@@ -51,10 +51,10 @@ extension RequestSession {
         _ call: RPCCall, _ body: SlabBytes, _ id: UInt64, _ connection: Connection,
         began: UInt64?
     ) {
+        let (form, compression) = (call.form, call.compression)
         let limits = RPCRequest.Limits(
             headBytes: connection.limits.headBytes, items: connection.limits.resolveItems,
-            messageBytes: connection.limits.httpJSONBytes)
-        let (form, compression) = (call.form, call.compression)
+            messageBytes: RPCCall.messageLimit(form.method, connection.limits))
         // A few fields, whose content is not looked at.
         if RPCArrival.canStream(form), compression == .identity {
             do throws(HTTPProblem) {
@@ -83,12 +83,18 @@ extension RequestSession {
         _ request: RPCRequest, of body: SlabBytes, _ call: RPCCall, _ id: UInt64,
         _ connection: Connection, _ began: UInt64?
     ) throws(HTTPProblem) {
+        if let kind = call.form.method.signature {
+            return try sign(request, kind, call, id, connection)
+        }
         var head = try call.requestHead(id, request.head, by: connection.context.codec)
         connection.reading.use(ServerLimits.turnShare(ofHead: request.head.count) - 1)
         let intake = connection.context.intake
         switch head.call {
         case .verify:
             guard !request.evidence.isEmpty else { throw .emptyEvidence }
+            if call.form.method == .signRetentionAnswer {
+                head = try retention(request, head, call, connection)
+            }
         case .resolve(let resolve): head.call = .resolve(try request.resolve(resolve))
         case .health:
             guard RPCMethod.services.contains(where: { $0.equalsByBytes(request.service) }) else {

@@ -35,6 +35,10 @@ extension StoreRefusal: CustomStringConvertible {
             text +=
                 "; production answers the same for an app without a release there: ask the "
                 + "sandbox for that"
+        } else if environments == [.sandbox] {
+            text +=
+                "; production, which takes the same keys, was not asked, and would say whether "
+                + "the key is good"
         }
         if let clockAhead, clockAhead != 0 { text += "; " + clock(clockAhead) }
         return text

@@ -372,8 +372,11 @@ export interface ProductDuration {
 
 /**
  * Asks Apple's App Store Server API for a customer's purchases, verifies every answer, and decides
- * what the customer owns. The request has no body. The server holds the key and chooses the
- * environment: production, and the sandbox for a transaction that production does not know.
+ * what the customer owns. The server holds the key and chooses the environment: production, and the
+ * sandbox for a transaction that production does not know.
+ * The body is empty, or evidence instead of a transaction identifier: a token, a notification, an
+ * answer of the Server API or a receipt, of which the newest transaction counts. It has at most 1
+ * MiB, and need not verify.
  * The status is FAILED_PRECONDITION if Fetch is not configured for the app, or Apple did not accept
  * the server's key. NOT_FOUND: no environment knows the transaction (app_store_error_code is
  * 4040010), or the server has no app entry of that name. INVALID_ARGUMENT: a malformed identifier,
@@ -385,7 +388,7 @@ export interface ProductDuration {
  * message names the verdict, and nothing of the answer is believed.
  */
 export interface FetchCall {
-  /** Any transaction identifier of the customer. Required. */
+  /** Any transaction identifier of the customer. Required, unless evidence names one. */
   transactionId?: string
   /** The lists to ask for. Empty: all. An unknown list refuses the request. */
   lists?: StoreList[]

@@ -6,8 +6,11 @@ import java.util.List;
 
 /**
  * Asks Apple's App Store Server API for a customer's purchases, verifies every answer, and decides
- * what the customer owns. The request has no body. The server holds the key and chooses the
- * environment: production, and the sandbox for a transaction that production does not know.
+ * what the customer owns. The server holds the key and chooses the environment: production, and the
+ * sandbox for a transaction that production does not know.
+ * The body is empty, or evidence instead of a transaction identifier: a token, a notification, an
+ * answer of the Server API or a receipt, of which the newest transaction counts. It has at most 1
+ * MiB, and need not verify.
  * The status is FAILED_PRECONDITION if Fetch is not configured for the app, or Apple did not accept
  * the server's key. NOT_FOUND: no environment knows the transaction (app_store_error_code is
  * 4040010), or the server has no app entry of that name. INVALID_ARGUMENT: a malformed identifier,
@@ -18,7 +21,8 @@ import java.util.List;
  * DATA_LOSS: an answer is not as documented, or has a signed member that did not verify; the
  * message names the verdict, and nothing of the answer is believed.
  *
- * @param transactionId Any transaction identifier of the customer. Required.
+ * @param transactionId Any transaction identifier of the customer. Required, unless evidence names
+ *     one.
  * @param lists The lists to ask for. Empty: all. An unknown list refuses the request.
  * @param at The moment of the decision, in milliseconds since 1970. Absent: the server's clock.
  * @param policy What the caller decides, because the evidence does not say it. Absent: all
@@ -73,7 +77,7 @@ public record FetchCall(String transactionId, List<StoreList> lists, Long at, En
 
         private Builder() {}
 
-        /** Any transaction identifier of the customer. Required. */
+        /** Any transaction identifier of the customer. Required, unless evidence names one. */
         public Builder transactionId(String transactionId) {
             this.transactionId = transactionId;
             return this;

@@ -1,0 +1,46 @@
+import AssayBytes
+
+/// The reports of external purchases that a backend sent, of both environments.
+struct ExternalPurchaseReports: Sendable {
+    private var reports: [StoreSide: [String: [UInt8]]] = [:]
+
+    subscript(side: StoreSide, request: String) -> [UInt8]? {
+        reports[side]?[request.lowercased()]
+    }
+
+    /// Adds a report. Returns false if its request was taken before, or there are too many.
+    mutating func add(_ json: [UInt8], of request: String, in side: StoreSide) -> Bool {
+        var known = reports[side] ?? [:]
+        guard known[request.lowercased()] == nil, known.count < StoreLimits.records else {
+            return false
+        }
+        known[request.lowercased()] = json
+        reports[side] = known
+        return true
+    }
+}
+
+/// The External Purchase Server API. Known from the documentation.
+extension LocalStore {
+    mutating func externalPurchases(
+        _ call: StoreCall, _ request: StoreRequest
+    ) throws(AppleError) -> StoreAnswer {
+        if let name = call.parameters.first {
+            guard let report = externalReports[call.side, name] else { return .bare(404) }
+            return StoreAnswer(body: report)
+        }
+        let report = try request.object()
+        guard let name = report["requestIdentifier"]?.string, UUIDText.isValid(name) else {
+            throw .invalidRequestIdentifier
+        }
+        let hasItems = report["lineItems"]?.elements?.first { _ in true } != nil
+        // Reports of a token of the sandbox go there, and others do not.
+        let isSandbox = report["externalPurchaseId"]?.string?.hasPrefix("SANDBOX")
+        guard isSandbox == (call.side == .sandbox),
+            let status = report["status"]?.string, !status.isEmpty,
+            (status == "LINE_ITEM") == hasItems,
+            externalReports.add(request.body, of: name, in: call.side)
+        else { throw .generalBadRequest }
+        return .bare(200)
+    }
+}
