@@ -35,7 +35,8 @@ extension FuzzTarget {
         #"{"Store":"GooglePlay","Payload":"{\"json\":\"{}\",\"signature\":\"\"}"}"#,
         #"{"transaction":{"receipt":"@0","signature":"@1"}}"#,
         #"{"verificationData":{"localVerificationData":"@0"},"signature":"@1"}"#,
-        #"{"inAppPurchaseData":"@2","inAppDataSignature":"@3","signatureAlgorithm":"SHA256WithRSA"}"#,
+        #"{"inAppPurchaseData":"@2","inAppDataSignature":"@3","#
+            + #""signatureAlgorithm":"SHA256WithRSA"}"#,
         #"{"originalJson":"@0","signature":"@3"}"#,
     ].map { Array($0.utf8) }
 
