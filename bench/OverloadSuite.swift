@@ -134,8 +134,10 @@ enum OverloadSuite {
         defer { server.stop() }
         let options = ["--no-payload", "-c", "\(connections)"]
         func most() throws -> Double {
-            try load(server, ca, seconds, options + ["--closed", "--depth", "\(512 / connections)"])
-                .throughput
+            try load(
+                server, ca, seconds, options + ["--closed", "--depth", "\(512 / connections)"]
+            )
+            .throughput
         }
         var best = [try most()]
         var twice: [Double] = []
