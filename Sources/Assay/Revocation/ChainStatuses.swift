@@ -1,17 +1,6 @@
 import AssayModels
 import Synchronization
 
-/// The statuses of a chain's certificates, found when a policy first asks for them.
-final class ChainStatuses: Sendable {
-    let leaf: StatusCell
-    let intermediate: StatusCell
-
-    init(leaf: StatusCell, intermediate: StatusCell) {
-        self.leaf = leaf
-        self.intermediate = intermediate
-    }
-}
-
 extension AtomicLazyReference<ChainStatuses> {
     /// The statuses of the chain, from the store if this is the first use.
     ///

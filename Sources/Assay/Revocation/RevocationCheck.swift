@@ -16,29 +16,44 @@ extension VerificationRequest {
                 found: "leaf \(statuses.leaf.text), intermediate "
                     + statuses.intermediate.text, expected: policy.revocation.text)
         }
-        let leaf = try check(statuses.leaf, signed: date)
-        let intermediate = try check(statuses.intermediate, signed: date)
-        return leaf ?? intermediate
+        let (leaf, intermediate) = statuses.current
+        let first = try check(leaf, .leaf, statuses, signed: date)
+        let second = try check(intermediate, .intermediate, statuses, signed: date)
+        return first ?? second
     }
 
+    /// The cells are those that all threads have: only what is refused or reported refers to them.
     private func check(
-        _ cell: StatusCell, signed date: Timestamp
+        _ status: PackedStatus, _ position: ChainPosition, _ statuses: ChainStatuses,
+        signed date: Timestamp
     ) throws(Refusal) -> String? {
-        let doubt: String
-        switch cell.status.statement {
+        let statement = status.statement
+        switch statement {
         case .revoked(let revoked, let reason):
             guard reason.isCompromise || date.seconds >= revoked else { return nil }
+        case .good(let since, let end):
+            if !isStale(end), isYoungEnough(since) { return nil }
+        case .unknown, .none: break
+        }
+        return try refuse(
+            statement, position == .leaf ? statuses.leaf : statuses.intermediate, signed: date)
+    }
+
+    @inline(never)
+    private func refuse(
+        _ statement: PackedStatus.Statement, _ cell: StatusCell, signed date: Timestamp
+    ) throws(Refusal) -> String? {
+        let doubt: String
+        switch statement {
+        case .revoked(let revoked, let reason):
             throw Refusal(
                 .certificateRevoked,
                 "\(cell.name) was revoked at \(Timestamp(seconds: revoked).rfc3339) "
                     + "(\(reason.text)); the evidence was signed at \(date.rfc3339)")
         case .good(let since, let end):
-            let skew = Limits.clockSkewMilliseconds / 1000
-            let isStale = end.map { now.seconds > $0 + skew } ?? false
-            if !isStale, isYoungEnough(since) { return nil }
             doubt =
-                isStale
-                ? "stale since \(Timestamp(seconds: end!).rfc3339)"
+                isStale(end)
+                ? "stale since \(Timestamp(seconds: end ?? since).rfc3339)"
                 : "of \(Timestamp(seconds: since).rfc3339), which is too old"
         case .unknown: doubt = "unknown to the responder"
         case .none:
@@ -52,6 +67,12 @@ extension VerificationRequest {
         throw Refusal(
             .certificateRevoked,
             "the policy requires a good revocation status; that of \(cell.name) is \(doubt)")
+    }
+
+    /// - Parameter end: seconds since 1970; nil for none.
+    private func isStale(_ end: Int64?) -> Bool {
+        guard let end else { return false }
+        return now.seconds > end + Limits.clockSkewMilliseconds / 1000
     }
 
     private func isYoungEnough(_ since: Int64) -> Bool {

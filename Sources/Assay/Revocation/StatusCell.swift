@@ -110,6 +110,22 @@ package final class StatusCell: Sendable {
     }
 }
 
+/// The statuses of a chain's certificates, found when a policy first asks for them.
+final class ChainStatuses: Sendable {
+    let leaf: StatusCell
+    let intermediate: StatusCell
+
+    init(leaf: StatusCell, intermediate: StatusCell) {
+        self.leaf = leaf
+        self.intermediate = intermediate
+    }
+
+    /// What counts now, read without a reference to the cells.
+    var current: (leaf: PackedStatus, intermediate: PackedStatus) {
+        (leaf.status, intermediate.status)
+    }
+}
+
 /// A status in 64 bits, so that it is read and written at once. Dates are seconds from 1970 to
 /// 2106; others become the nearest of these.
 struct PackedStatus: RawRepresentable, Equatable, Sendable {
