@@ -65,7 +65,9 @@ import Testing
         let root = NSTemporaryDirectory() + "quota-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: root) }
         try Self.write(system.groups, to: root + "/proc/self/cgroup")
-        for (path, text) in system.files { try Self.write(text, to: root + "/sys/fs/cgroup" + path) }
+        for (path, text) in system.files {
+            try Self.write(text, to: root + "/sys/fs/cgroup" + path)
+        }
         let quota = ProcessorQuota.processors(in: root)
         #expect(quota == system.quota)
     }
