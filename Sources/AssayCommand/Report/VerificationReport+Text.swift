@@ -37,6 +37,11 @@ extension VerificationReport {
             }
         }
         switch check {
+        case .chain where verification.kind?.hasChain == false:
+            return ("pass", "the app has a key of the store")
+        case .markers where verification.kind?.hasChain == false,
+            .revocation where verification.kind?.hasChain == false:
+            return ("-", "not checked: this kind has no certificates")
         case .bundle where verification.kind.map { !$0.canCarryBundleId } ?? false:
             return ("-", "not checked: this kind carries no bundle id")
         case .bundle where !question.namesBundle && !question.isRemote:
@@ -86,6 +91,9 @@ extension VerificationReport {
 }
 
 extension EvidenceKind {
+    /// False for purchases that a key of the app verifies, without certificates.
+    fileprivate var hasChain: Bool { self != .googlePurchase && self != .huaweiPurchase }
+
     fileprivate var canCarryBundleId: Bool {
         switch self {
         case .renewalInfo, .realtimeRequest: false
@@ -139,11 +147,11 @@ private enum Check: String, CaseIterable {
     var meaning: String {
         switch self {
         case .shape: "size, encoding and JSON are those of its kind"
-        case .algorithm: "Apple signs this kind with it"
+        case .algorithm: "the store signs this kind with it"
         case .chain: "the certificates lead to a pinned root"
         case .markers: "the certificates are issued for this purpose"
         case .revocation: "no certificate is on the deny list"
-        case .dates: "all certificates were valid at the date of the signature"
+        case .dates: "the date is possible, and all certificates were valid then"
         case .signatures: "every signature verifies"
         case .kind: "the payload is of the requested kind"
         case .bundle: "the bundle is the expected one, if one was named"
