@@ -13,7 +13,9 @@ struct CurlTransportTests {
     private static func transport(
         proxy: String? = "", authorities: String? = nil
     ) throws -> CurlTransport {
-        try CurlTransport(CurlSettings(proxy: proxy, certificateAuthorities: authorities))
+        try CurlTransport(
+            CurlSettings(
+                proxy: proxy, certificateAuthorities: authorities, usesHTTP2: false))
     }
 
     private static func send(

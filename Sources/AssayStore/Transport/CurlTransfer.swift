@@ -59,7 +59,9 @@ final class CurlTransfer {
             // Another host must not get the token.
             && set(CURLOPT_FOLLOWLOCATION, 0)
             && set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-            && set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+            && set(
+                CURLOPT_HTTP_VERSION,
+                settings.usesHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
             && set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
             // Requests in flight share a connection of HTTP/2 instead of opening one each.
             && set(CURLOPT_PIPEWAIT, 1)

@@ -7,6 +7,9 @@ struct CurlSettings: Sendable {
     var proxy: String?
     /// A file of authorities; nil: the system's.
     var certificateAuthorities: String?
+    /// Whether a server that speaks HTTP/2 is asked by it. The one of the tests speaks HTTP/1.1
+    /// alone, on a listener that selects HTTP/2.
+    var usesHTTP2 = true
 }
 
 /// HTTP by libcurl, on an event loop of its own. Loads libcurl with the first instance.
