@@ -34,7 +34,7 @@ public struct FuzzTarget: Sendable {
             serverAnswer(authority), notificationV1(authority), frame, head,
             connection(authority), resolve(authority), client(), tls(), handshake(),
             admin(authority), configuration(authority), scenario(authority), http,
-            httpConnection(authority), fields, gzip, lines, inspection(authority),
+            httpConnection(authority), fields, gzip, http2, lines, inspection(authority),
             storeAnswer(authority),
             localStore(authority), explanation(authority), form, evidenceForm(authority),
             keyFile, signing, purchase(authority), ocspResponse(authority),

@@ -10,10 +10,10 @@ import tempfile
 import time
 
 from hostile import (  # they register themselves
-    bodies, chains, explain, memory, overload, peers, process, shares, work)
+    bodies, chains, explain, http2, memory, overload, peers, process, shares, work)
 from hostile.trial import ATTACKS, Evidence, Measure, Trial
 
-assert all([bodies, chains, explain, memory, overload, peers, process, shares, work])
+assert all([bodies, chains, explain, http2, memory, overload, peers, process, shares, work])
 
 COLUMNS = ["sent", "valid", "wrong", "refused", "lost", "p50", "p99", "before", "peak", "after"]
 UNITS = {"p50": "ms", "p99": "ms", "before": "MB", "peak": "MB", "after": "MB"}

@@ -1,6 +1,6 @@
 """Three servers behind HAProxy while servers come and go, and what each server more brings.
 
-Prints three tables: what clients that retry see of each change, how connections spread, and
+Prints four tables: what clients of gRPC see of a drain, what clients that retry see of each change, how connections spread, and
 throughput with the processor time of each part. Exits with 1 when a check fails.
 """
 import argparse
@@ -35,6 +35,7 @@ class Fleet:
 
     def __init__(self, tool, work):
         self.tool, self.work, self.servers = tool, work, {}
+        self.scheme = "tcp"
         mint(tool, "ca", str(work / "ca"))
         self.cores = sorted(os.sched_getaffinity(0))
 
@@ -43,7 +44,7 @@ class Fleet:
         host, port, admin = self.servers[name][1:] if name in self.servers else free_ports(
             f"127.0.0.{11 + ord(name) - ord('a')}")
         server = Server(
-            self.tool, self.work / f"{name}.log", "--listen", f"tcp://{host}:{port}", "--admin",
+            self.tool, self.work / f"{name}.log", "--listen", f"{self.scheme}://{host}:{port}", "--admin",
             f"tcp://{host}:{admin}", "--root", str(self.work / "ca/root.pem"), *arguments,
             before=before).wait_ready()
         self.servers[name] = (server, host, port, admin)
@@ -237,6 +238,40 @@ def phases(fleet, balancer, clients, report, seconds):
 # ---- Connections -----------------------------------------------------------------------------
 
 
+def grpc_drains(fleet, program, report, seconds):
+    """Drains each server in turn under calls of gRPC that are not repeated."""
+    fleet.scheme = "http"
+    tokens = evidence(fleet.tool, fleet.work / "ca")
+    for name in "abc":
+        fleet.start(name)
+    port = free_ports("127.0.0.1")[1]
+    balancer = Balancer(program, fleet.work, port, fleet.rows("abc"), balance="roundrobin")
+    for name in "abc":
+        balancer.wait_for(name, True)
+    client = subprocess.Popen(
+        [sys.executable, str(HERE / "honest_grpc.py"), f"127.0.0.1:{port}", "4"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    client.stdin.write(base64.b64decode(tokens[0][0]) + b"\n")
+    client.stdin.flush()
+    report.check(client.stdout.readline() == b"ready\n", "the client of gRPC is ready")
+    for name in "abc":
+        time.sleep(seconds)
+        took, status = fleet.signal(name, signal.SIGTERM)
+        report.check(status == 0, f"{name} ends normally after its drain, in {took:.1f} s")
+        fleet.start(name)
+        balancer.wait_for(name, True)
+    client.stdin.write(b"stop\n")
+    client.stdin.flush()
+    seen = json.loads(client.stdout.readline())
+    print()
+    report.row("gRPC, three drains", *(f"{seen[key]} {key}" for key in (
+        "sent", "valid", "wrong", "refused", "late", "lost")))
+    bad = sum(seen[key] for key in ("wrong", "refused", "late", "lost"))
+    report.check(seen["valid"] == seen["sent"] and not bad, f"no call of gRPC is lost: {seen}")
+    balancer.stop()
+    fleet.stop()
+
+
 def balance(fleet, program, report):
     """Idle connections while a server restarts: 12, then 6 more."""
     print("\nopen connections by server        12 opened   a restarts  6 opened  highest/lowest")
@@ -358,6 +393,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for number, part in enumerate([
                 lambda fleet: changes(fleet, program, report, seconds),
+                lambda fleet: grpc_drains(fleet, program, report, seconds),
                 lambda fleet: balance(fleet, program, report),
                 lambda fleet: throughput(fleet, program, report, 1 if options.short else 6)]):
             work = pathlib.Path(folder) / str(number)

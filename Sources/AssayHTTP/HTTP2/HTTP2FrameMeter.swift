@@ -13,6 +13,8 @@ package struct HTTP2FrameMeter: Sendable {
     private var flags: UInt8 = 0
     /// Bytes of the frame's content that are left.
     private var left = 0
+    /// Whether the next byte is the length of the padding of DATA.
+    private var awaitsPadding = false
     /// Whether a head goes on in CONTINUATION.
     private var isWithinHead = false
 
@@ -52,6 +54,7 @@ package struct HTTP2FrameMeter: Sendable {
     private static let continuation: UInt8 = 9
     private static let endOfHead: UInt8 = 4
     private static let endOfStream: UInt8 = 1
+    private static let padded: UInt8 = 8
     private static let frameHeadBytes = 9
     /// Updates of windows, and answers to PING, that clients send for a request or for data.
     private static let framesPerRequest = 4
@@ -61,6 +64,10 @@ package struct HTTP2FrameMeter: Sendable {
         var index = min(prefaceLeft, bytes.count)
         prefaceLeft -= index
         while index < bytes.count {
+            if awaitsPadding, left > 0 {
+                awaitsPadding = false
+                count(data: length - 1 - Int(bytes[index]))
+            }
             if left > 0 {
                 let count = min(left, bytes.count - index)
                 left -= count
@@ -96,9 +103,19 @@ package struct HTTP2FrameMeter: Sendable {
         case Self.continuation:
             if flags & Self.endOfHead != 0 { isWithinHead = false }
             controlLeft -= 1
-        case Self.data where length > 0: grant(1)
-        case Self.data where flags & Self.endOfStream != 0: break
+        case Self.data:
+            awaitsPadding = flags & Self.padded != 0 && length > 0
+            if !awaitsPadding { count(data: length) }
         default: controlLeft -= 1
+        }
+    }
+
+    /// Counts DATA, which without data asks for nothing.
+    private mutating func count(data bytes: Int) {
+        if bytes > 0 {
+            grant(1)
+        } else if flags & Self.endOfStream == 0 {
+            controlLeft -= 1
         }
     }
 

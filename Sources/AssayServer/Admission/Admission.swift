@@ -242,6 +242,9 @@ final class Admission {
 
     // MARK: Calls without evidence
 
+    /// Whether the server accepts requests, and verifies them in time.
+    var isServing: Bool { context.phase.isReady && !scheduler.isStalled }
+
     /// Answers a call that needs no verification. An unexpected body is tolerated up to the JWS
     /// limit.
     private func answer(to head: RequestHead, bodyBytes: Int) -> AdmissionDecision {
@@ -251,8 +254,7 @@ final class Admission {
         }
         switch head.call {
         case .health:
-            let serving = context.phase.isReady && !scheduler.isStalled
-            return .answer(ResponseHead(id: head.id, result: .health(serving: serving)))
+            return .answer(ResponseHead(id: head.id, result: .health(serving: isServing)))
         case .info where !budget.admits(answer: Self.infoBytes):
             return .refused(.memoryExhausted(head.id))
         case .info: return .answer(ResponseHead(id: head.id, result: .info(information)))

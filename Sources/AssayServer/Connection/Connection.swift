@@ -253,6 +253,8 @@ final class Connection {
 
     /// Writes the answers of a turn in one write, then lets the held bytes proceed.
     func flush() {
+        // Still touched: what this appends is written now.
+        if life.canWrite { session.willFlush(self) }
         output.isTouched = false
         if life.state == .closed { return }
         if !output.bytes.isEmpty, !waitsForPeer { writeOutput() }

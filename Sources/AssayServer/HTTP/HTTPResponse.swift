@@ -166,6 +166,7 @@ enum HTTPResponse {
         }
         if problem.status == 401 { fields += "WWW-Authenticate: Bearer\r\n" }
         if case .rpc(let form) = format.content {
+            if form.item != nil { return output += form.body(form.message(problem)) }
             return append(
                 RPCStatus(problem), form, fields: fields, format, at: now, to: &output)
         }

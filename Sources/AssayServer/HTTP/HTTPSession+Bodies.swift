@@ -74,7 +74,8 @@ extension HTTPSession {
         _ count: Int, _ unread: SlabBytes, _ front: HTTPFront, _ connection: Connection
     ) -> Bool {
         switch front.plan {
-        case .skip:
+        // Streams of messages are HTTP/2's.
+        case .skip, .messages:
             didTake(count, ofData: true, connection)
             didSkip(count, connection)
         case .receipt(let receipt):

@@ -147,6 +147,8 @@ enum HTTPPlan {
     case lines(HTTPFormat, limit: Int)
     /// It is the message of a call, read whole unless its evidence can be verified as it arrives.
     case message(RPCCall, limit: Int)
+    /// It is the messages of a call that has a stream of them.
+    case messages(RPCCall, limit: Int)
 
     var isSkip: Bool {
         if case .skip = self { true } else { false }
@@ -163,7 +165,7 @@ enum HTTPPlan {
             .fetch(_, let limit), .sign(_, _, let limit), .lines(_, let limit),
             .message(_, let limit):
             limit
-        case .skip, .receipt: nil
+        case .skip, .receipt, .messages: nil
         }
     }
 }

@@ -16,6 +16,8 @@ protocol RequestSession: Session {
     func isArriving(_ id: UInt64) -> Bool
     /// When the first byte of a request arrived, in milliseconds of the loop's clock.
     func began(of id: UInt64, _ connection: Connection) -> UInt64?
+    /// Records the message of a call, before it is performed.
+    func didRead(_ request: RPCRequest, of id: UInt64)
     /// Writes the head of the answer to a batch, before the first line arrives.
     ///
     /// - Parameter asksForBody: whether the client waits for an interim response.
@@ -23,6 +25,8 @@ protocol RequestSession: Session {
 }
 
 extension RequestSession {
+    func didRead(_ request: RPCRequest, of id: UInt64) {}
+
     /// Parses a body: a short one here, as a part of the connection's share of the turn, and others
     /// on a background thread.
     ///

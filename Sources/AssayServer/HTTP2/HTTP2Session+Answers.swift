@@ -13,6 +13,9 @@ extension HTTP2Session {
         guard let (stream, line) = stream(of: id), isOpen(id), connection.canWrite else { return }
         stream.didAnswer(id)
         guard line == 0 else {
+            if stream.messages != nil {
+                return answerMessage(line, of: stream, connection, appendAnswer)
+            }
             return answer(line, of: stream, connection, appendAnswer)
         }
         var bytes: [UInt8] = []
@@ -30,21 +33,43 @@ extension HTTP2Session {
             let head = HTTP2ResponseHead(bytes)
             engine.answer(stream.number, head.fields, body: bytes, from: head.end)
         }
-        flush(connection, answers: 1)
+        touch(connection, answers: 1)
     }
 
     /// The first byte of a head of HTTP/1.1. A message of gRPC begins with its flags.
     private static let firstOfHead = UInt8(ascii: "H")
 
+    /// Has the connection write at the end of the turn.
+    func touch(_ connection: Connection, answers: Int) {
+        unwrittenAnswers += answers
+        connection.context.turns.touch(connection)
+    }
+
     /// Writes what the peer's windows admit.
-    func flush(_ connection: Connection, answers: Int = 0) {
+    func willFlush(_ connection: Connection) {
+        guard engine.hasOutput else { return }
         connection.answer { output in
             // After a fault nothing can be said.
             try? engine.write(upTo: .max - output.count, into: &output)
-            return answers
+            return unwrittenAnswers
         }
+        unwrittenAnswers = 0
         let ended = engine.takeEvents()
         if !ended.isEmpty { didClose(ended, connection) }
+        endIfDone(connection)
+    }
+
+    private func answerMessage(
+        _ number: UInt64, of stream: HTTP2Stream, _ connection: Connection,
+        _ appendAnswer: (inout [UInt8]) -> Void
+    ) {
+        var bytes: [UInt8] = []
+        appendAnswer(&bytes)
+        stream.messages?.didAnswer(number)
+        append(bytes, to: stream, connection)
+        endIfAnswered(stream, connection)
+        // What is in flight is answered before the end of the connection.
+        if case .final = end { endStreams(connection) }
     }
 
     // MARK: Batches
@@ -56,7 +81,7 @@ extension HTTP2Session {
         stream.isAnswered = true
         stream.lines = HTTPResponseOrder()
         engine.answer(stream.number, HTTP2ResponseHead(bytes).fields, body: [], isOpen: true)
-        flush(connection, answers: 1)
+        touch(connection, answers: 1)
     }
 
     /// Takes the next line, or data of an incomplete one. Returns the bytes used.
@@ -118,7 +143,7 @@ extension HTTP2Session {
         stream.hasLastLine = true
         guard stream.lines?.isEmpty == true else { return }
         engine.finish(stream.number)
-        flush(connection)
+        touch(connection, answers: 0)
     }
 
     private func answer(
@@ -134,14 +159,14 @@ extension HTTP2Session {
         let count = stream.lines?.didWriteNext(into: &bytes) ?? 0
         engine.append(bytes, to: stream.number)
         if stream.hasLastLine, stream.lines?.isEmpty == true { engine.finish(stream.number) }
-        flush(connection, answers: count)
+        touch(connection, answers: count)
     }
 
     // MARK: The end of the connection
 
     func answerLast(_ head: ResponseHead, _ connection: Connection) {
         engine.end(head.status == .unavailable ? .noError : .protocolError)
-        flush(connection)
+        touch(connection, answers: 0)
     }
 
     func announceDrain(_ connection: Connection) {
@@ -150,14 +175,17 @@ extension HTTP2Session {
         engine.announceEnd()
         // Its answer shows that the client knows.
         engine.ping()
-        flush(connection)
+        notifyWatchers(connection)
+        touch(connection, answers: 0)
     }
 
     /// Takes no more streams: the client knows that the connection ends.
     func finish(_ connection: Connection) {
         end = .final
         engine.end()
-        flush(connection)
+        notifyWatchers(connection)
+        endStreams(connection)
+        touch(connection, answers: 0)
         endIfDone(connection)
     }
 }

@@ -24,6 +24,9 @@ extension HTTP2Session {
                 return false
             }
             used = takeLine(data, stream, format, limit: limit, connection)
+        case .messages(let call, let limit):
+            guard canTakeMessage(call, connection) else { return false }
+            used = takeMessages(data, call, stream, limit: limit, connection)
         case .message(let call, let limit):
             used = take(data, of: call, stream, limit: limit, connection)
         case .evidence(_, let limit), .json(_, let limit), .resolve(_, let limit),
@@ -32,10 +35,27 @@ extension HTTP2Session {
         }
         stream.arrived += used
         engine.didUse(used, of: number)
+        // The window opens.
+        touch(connection, answers: 0)
         if used < range.count {
             events[next] = .data(stream: number, range.lowerBound + used..<range.upperBound)
         } else {
             next += 1
+        }
+        return true
+    }
+
+    /// Whether a message can be taken now. As in HTTP/1.1, a request waits while too many are in
+    /// flight.
+    private func canTakeMessage(_ call: RPCCall, _ connection: Connection) -> Bool {
+        guard !connection.isFull else {
+            connection.reading.awaitsAnswer = true
+            return false
+        }
+        guard call.form.method == .verifyStream || connection.context.turns.canAnswerAtLength
+        else {
+            connection.reading.awaitsShare = true
+            return false
         }
         return true
     }
@@ -102,6 +122,10 @@ extension HTTP2Session {
         if !intake.feed(receipt, collected: data.extracting(0..<count), from: connection) {
             drop(stream)
             intake.refuse(receipt, from: connection)
+        } else if receipt.remaining == 0, stream.messages != nil {
+            endReceipt(stream, skipped: 0)
+            connection.reading.use(1)
+            intake.complete(receipt, from: connection)
         }
         return count
     }

@@ -23,8 +23,9 @@ extension HTTP2Session {
         if case .announced(let since) = end, now > since + Self.pongMilliseconds {
             finish(connection)
         }
+        notifyWatchers(connection)
         for stream in streams.values {
-            if !stream.isComplete, !stream.isAnswered { refuseLate(stream, connection) }
+            refuseLate(stream, connection)
             let progress = engine.progress(of: stream.number)
             guard
                 stream.pace.isStalled(
@@ -33,7 +34,7 @@ extension HTTP2Session {
             else { continue }
             connection.telemetry.logFault("the peer does not read its answers")
             engine.reset(stream.number, .cancel)
-            flush(connection)
+            touch(connection, answers: 0)
         }
         endIfDone(connection)
     }
@@ -43,11 +44,18 @@ extension HTTP2Session {
 
     private func refuseLate(_ stream: HTTP2Stream, _ connection: Connection) {
         let now = connection.now
+        if let deadline = stream.messages?.deadline(since: stream.began), deadline <= now {
+            let late = ResponseHead.deadlineExceeded(stream.id)
+            return end(stream, RPCStatus(HTTPProblem(late)), connection)
+        }
+        // Between lines or messages nothing is late.
+        let isStream = stream.lines != nil || stream.messages != nil
+        guard !stream.isComplete, !stream.isAnswered || isStream && stream.holdsPart else { return }
         if let deadline = stream.deadline(connection.limits), deadline <= now {
-            refuse(stream, .deadlineExceeded(stream.id), connection)
+            refuse(stream, .deadlineExceeded(stream.receipt?.id ?? stream.id), connection)
         } else if stream.pace.isSlow(stream.arrived, at: now, connection.limits) {
             connection.telemetry.logFault("a request arrived too slowly")
-            refuse(stream, .slow(stream.id), connection)
+            refuse(stream, .slow(stream.receipt?.id ?? stream.id), connection)
         }
     }
 
@@ -56,6 +64,8 @@ extension HTTP2Session {
     ) {
         if let receipt = stream.receipt {
             connection.context.intake.drop(receipt, from: connection)
+        } else if stream.messages != nil {
+            return end(stream, RPCStatus(HTTPProblem(refusal)), connection)
         }
         drop(stream)
         connection.answerAtOnce(.verify, refusal)
@@ -68,7 +78,7 @@ extension HTTP2Session {
             let rate: ArrivalRate
             if let receipt = stream.receipt {
                 rate = receipt.rate
-            } else if stream.heldBytes > 0, stream.lines == nil {
+            } else if stream.heldBytes > 0 {
                 rate = stream.pace.rate
             } else {
                 continue
@@ -83,7 +93,7 @@ extension HTTP2Session {
 
     func refuseSlow(_ connection: Connection) {
         guard let stream = slowest?.stream else { return }
-        refuse(stream, .memoryExhausted(stream.id), connection)
+        refuse(stream, .memoryExhausted(stream.receipt?.id ?? stream.id), connection)
         connection.updateBudget()
     }
 }

@@ -24,6 +24,8 @@ final class HTTP2Session: RequestSession {
     /// A stream whose data is in received bytes.
     var streamInPlace: HTTP2Stream?
     var end = End.none
+    /// Answers that were given since the last write.
+    var unwrittenAnswers = 0
     var lastSweep: UInt64
 
     /// How far the end of the connection is announced.
@@ -68,7 +70,12 @@ final class HTTP2Session: RequestSession {
         get {
             guard let (stream, line) = stream(of: id) else { return HTTPFormat() }
             guard line > 0 else { return stream.format }
-            return stream.lines?[line] ?? stream.format
+            guard let messages = stream.messages else {
+                return stream.lines?[line] ?? stream.format
+            }
+            var format = stream.format
+            format.content = .rpc(messages.form(of: line))
+            return format
         }
         set {
             guard let (stream, line) = stream(of: id) else { return }
@@ -78,7 +85,8 @@ final class HTTP2Session: RequestSession {
 
     func isOpen(_ id: UInt64) -> Bool {
         guard let (stream, line) = stream(of: id) else { return false }
-        return line > 0 ? stream.lines?.isOpen(line) == true : !stream.isAnswered
+        guard line > 0 else { return !stream.isAnswered }
+        return stream.lines?.isOpen(line) ?? stream.messages?.isOpen(line) ?? false
     }
 
     func isArriving(_ id: UInt64) -> Bool { stream(of: id)?.0.isComplete == false }
@@ -123,7 +131,7 @@ final class HTTP2Session: RequestSession {
         case nil: break
         }
         // Acknowledgements, and answers that a wider window lets go.
-        flush(connection)
+        touch(connection, answers: 0)
         if events.isEmpty { didTakeEvents(connection) }
     }
 
@@ -153,7 +161,6 @@ final class HTTP2Session: RequestSession {
     private func fail(_ reason: StaticString, _ connection: Connection) {
         connection.telemetry.logFault(reason)
         engine.end(.calm)
-        flush(connection)
         events.removeAll()
         next = 0
         connection.end(nil)
@@ -209,7 +216,7 @@ final class HTTP2Session: RequestSession {
         guard engine.unwrittenBytes <= Self.unwrittenLimit else {
             connection.telemetry.logFault("the peer does not read its answers")
             engine.reset(number, .refusedStream)
-            return flush(connection)
+            return touch(connection, answers: 0)
         }
         var announced: Int?
         if case .length(let length) = head.body { announced = length }
@@ -222,11 +229,17 @@ final class HTTP2Session: RequestSession {
         let plan = decide(
             head, bytes.span, target, stream.id, unread: isWhole(number) ? .max : 0, connection)
         if !stream.isAnswered || stream.lines != nil { stream.plan = plan }
+        if case .messages(let call, let limit) = stream.plan {
+            beginMessages(call, limit: limit, stream, connection)
+        }
+        if target?.isLong == true {
+            connection.context.turns.didAnswerAtOnce(bytes: engine.unwrittenBytes)
+        }
     }
 
     /// Unwritten bytes of answers above which further streams are refused. A client's windows have
     /// 64 KB at least, and it widens them with each round trip.
-    private static let unwrittenLimit = 1 << 20
+    static let unwrittenLimit = 1 << 20
 
     /// Whether the rest of a request is in the bytes that were received.
     private func isWhole(_ number: Int32) -> Bool {
@@ -246,6 +259,13 @@ final class HTTP2Session: RequestSession {
         let plan = stream.plan
         stream.plan = .skip
         if case .lines(let format, _) = plan { return endLines(stream, format, connection) }
+        if stream.messages != nil {
+            if case .receipt(let receipt) = plan {
+                connection.context.intake.drop(receipt, from: connection)
+                stream.messages?.skipped = receipt.remaining
+            }
+            return endMessages(stream, connection)
+        }
         var body: SlabBytes?
         update(stream) { body = $0.takeData() }
         perform(plan, body, stream.id, connection)
@@ -253,6 +273,9 @@ final class HTTP2Session: RequestSession {
 
     /// Drops what has arrived of a request. A receipt is its caller's to drop.
     func drop(_ stream: HTTP2Stream) {
+        if let receipt = stream.receipt, stream.messages != nil {
+            return endReceipt(stream, skipped: receipt.remaining)
+        }
         stream.plan = .skip
         update(stream) { $0.removeData() }
     }

@@ -21,7 +21,9 @@ final class HTTP2Stream {
     var hasSizedReceipt = false
     /// The answers of a batch, whose lines are requests of their own.
     var lines: HTTPResponseOrder?
-    /// Whether no further line follows.
+    /// The messages of a call that has a stream of them.
+    var messages: HTTP2Messages?
+    /// Whether no further line or message follows.
     var hasLastLine = false
     /// Requests that are being verified, by id.
     private var ports: [UInt64: WeakPort] = [:]
@@ -63,9 +65,12 @@ final class HTTP2Stream {
                 ? (limits.fetchTimeoutMilliseconds, limits.longestFetchTimeoutMilliseconds)
                 : (limits.defaultTimeoutMilliseconds, limits.longestTimeoutMilliseconds)
             return began + UInt64(call.timeout == 0 ? usual : min(call.timeout, longest))
-        case .skip, .evidence, .json, .resolve, .fetch, .sign, .lines: return nil
+        case .skip, .evidence, .json, .resolve, .fetch, .sign, .lines, .messages: return nil
         }
     }
+
+    /// Whether a line, a message or its receipt has begun to arrive.
+    var holdsPart: Bool { dataCount > 0 || receipt != nil }
 
     // MARK: Data
 

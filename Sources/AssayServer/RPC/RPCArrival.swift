@@ -24,7 +24,8 @@ struct RPCArrival: Sendable {
 
     /// Whether a message in this form can hold evidence that is verified as it arrives.
     static func canStream(_ form: RPCForm) -> Bool {
-        form.method == .verify && form.codec == .proto && form.framing != .grpcWebText
+        (form.method == .verify || form.method == .verifyStream) && form.codec == .proto
+            && form.framing != .grpcWebText
     }
 
     enum Step: Equatable {

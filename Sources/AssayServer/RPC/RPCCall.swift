@@ -49,6 +49,13 @@ struct RPCCall: Sendable {
         timeout = limit
     }
 
+    /// The client's number of a request on a stream.
+    func item(of head: [UInt8], by codec: MessageCodec) throws(HTTPProblem) -> UInt64 {
+        do throws(MessageError) { return try codec.decodeRequest(head.span).id } catch {
+            throw .undecodable(error)
+        }
+    }
+
     /// The head of a frame with the same call.
     ///
     /// - Parameter head: the fields of the message that a RequestHead has as well.
@@ -60,21 +67,24 @@ struct RPCCall: Sendable {
             throw .undecodable(error)
         }
         request.id = id
-        request.timeoutMilliseconds = timeout
+        // On a stream each request has its own.
+        if form.method != .verifyStream { request.timeoutMilliseconds = timeout }
         switch (form.method, request.call) {
-        case (.verify, .verify), (.resolve, .resolve), (.fetch, .fetch): break
+        case (.verify, .verify), (.verifyStream, .verify), (.resolve, .resolve), (.fetch, .fetch):
+            break
         // Without its field a call has no kind, and no transaction: its admission says so.
-        case (.verify, _): request.call = .verify(VerifyCall(kind: nil))
+        case (.verify, _), (.verifyStream, _): request.call = .verify(VerifyCall(kind: nil))
         case (.resolve, _): request.call = .resolve(ResolveCall(items: []))
         case (.fetch, _): request.call = .fetch(FetchCall(of: ""))
         case (.info, _): request.call = .info
-        case (.health, _): request.call = .health
+        case (.health, _), (.watch, _): request.call = .health
         case (.signRetentionAnswer, .verify(let call)):
             request.call = .verify(
                 VerifyCall(kind: .realtimeRequest, expectations: call.expectations))
         case (.signRetentionAnswer, _): request.call = .verify(VerifyCall(kind: .realtimeRequest))
         // These are no requests of frames.
-        case (.signPromotionalOffer, _), (.signIntroductoryOffer, _), (.signAdvancedCommerce, _):
+        case (.signPromotionalOffer, _), (.signIntroductoryOffer, _), (.signAdvancedCommerce, _),
+            (.reflection, _), (.reflectionAlpha, _):
             request.call = .unknown
         }
         guard let app else { return request }
@@ -88,10 +98,10 @@ extension RPCCall {
     /// Bytes of a message, also after it was decompressed.
     static func messageLimit(_ method: RPCMethod, _ limits: ServerLimits) -> Int {
         switch method {
-        case .verify, .resolve: limits.httpJSONBytes
+        case .verify, .verifyStream, .resolve: limits.httpJSONBytes
         case .fetch: min(limits.httpJSONBytes, ServerLimits.fetchEvidenceBytes)
-        case .info, .health, .signPromotionalOffer, .signIntroductoryOffer, .signAdvancedCommerce,
-            .signRetentionAnswer:
+        case .info, .health, .watch, .reflection, .reflectionAlpha, .signPromotionalOffer,
+            .signIntroductoryOffer, .signAdvancedCommerce, .signRetentionAnswer:
             min(limits.httpJSONBytes, ServerLimits.httpSignBytes)
         }
     }
@@ -123,7 +133,11 @@ extension RPCMethod {
             default: nil
             }
         }
-        return head[.contentType].flatMap { RPCForm(self, type: bytes.extracting($0)) }
+        guard let type = head[.contentType],
+            let form = RPCForm(self, type: bytes.extracting(type))
+        else { return nil }
+        if isStreaming, form.framing != .grpc { return nil }
+        return isDescribed || form.codec == .proto ? form : nil
     }
 }
 

@@ -17,7 +17,7 @@ extension RPCForm {
         } else if call.returnsPayloadJSON {
             json = verification.evidence?.json
         }
-        var message: [UInt8] = []
+        var message: [UInt8] = numbered
         codec.encodeVerifyResponse(
             verification, withPayload: call.returnsTypedPayload, json: json, into: &message)
         return coded(message)
@@ -45,6 +45,23 @@ extension RPCForm {
     /// The message of a signature that a signer wrote as JSON.
     func message(ofSignature json: [UInt8]) throws(HTTPProblem) -> [UInt8] {
         coded(try RPCSchema.services.encode(json.span, as: method.answer))
+    }
+
+    /// The start of the answer to a request on a stream.
+    private var numbered: [UInt8] {
+        var message = MessageBuilder()
+        if let item, item > 0 { message.set(1, varint: item) }
+        return message.bytes
+    }
+
+    /// The refusal of a request on a stream, as a message.
+    func message(_ problem: HTTPProblem) -> [UInt8] {
+        var message = MessageBuilder()
+        if let item, item > 0 { message.set(1, varint: item) }
+        message.set(2, varint: UInt64(problem.code.rawValue))
+        message.set(3, text: problem.detail)
+        if problem.retryAfter > 0 { message.set(4, varint: UInt64(problem.retryAfter)) }
+        return coded(message.bytes)
     }
 
     func message(
@@ -80,8 +97,12 @@ extension RPCForm {
 
     /// A `grpc.health.v1.HealthCheckResponse`.
     private func message(serving: Bool) -> [UInt8] {
+        message(health: serving ? .serving : .notServing)
+    }
+
+    func message(health: RPCHealth) -> [UInt8] {
         var message = MessageBuilder()
-        message.set(1, varint: serving ? 1 : 2)
+        message.set(1, varint: health.rawValue)
         return coded(message.bytes)
     }
 
@@ -111,6 +132,13 @@ extension RPCForm {
     private func framed(_ body: [UInt8]) -> [UInt8] {
         framing == .grpcWebText ? Base64.encode(body.span) : body
     }
+}
+
+/// The states of gRPC's health protocol.
+enum RPCHealth: UInt64, Sendable {
+    case serving = 1
+    case notServing = 2
+    case unknownService = 3
 }
 
 extension HTTPResponse {

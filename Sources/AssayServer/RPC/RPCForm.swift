@@ -5,6 +5,8 @@ struct RPCForm: Equatable, Sendable {
     let method: RPCMethod
     let framing: RPCFraming
     let codec: RPCCodec
+    /// The client's number of a request on a stream; nil for the call itself.
+    var item: UInt64?
 
     init(_ method: RPCMethod, _ framing: RPCFraming, _ codec: RPCCodec) {
         self.method = method

@@ -5,6 +5,7 @@ import AssayWire
 enum RPCMethod: CaseIterable, Sendable {
     case verify, resolve, fetch, info, health
     case signPromotionalOffer, signIntroductoryOffer, signAdvancedCommerce, signRetentionAnswer
+    case verifyStream, watch, reflection, reflectionAlpha
 
     /// The path of its requests.
     var path: String {
@@ -18,6 +19,10 @@ enum RPCMethod: CaseIterable, Sendable {
         case .signIntroductoryOffer: "/assay.v1.Signer/SignIntroductoryOffer"
         case .signAdvancedCommerce: "/assay.v1.Signer/SignAdvancedCommerce"
         case .signRetentionAnswer: "/assay.v1.Signer/SignRetentionAnswer"
+        case .verifyStream: "/assay.v1.Verifier/VerifyStream"
+        case .watch: "/grpc.health.v1.Health/Watch"
+        case .reflection: "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+        case .reflectionAlpha: "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
         }
     }
 
@@ -32,7 +37,21 @@ enum RPCMethod: CaseIterable, Sendable {
     /// The services that Health knows. Empty: the server as a whole.
     static let services = [
         "", "assay.v1.Verifier", "assay.v1.Signer", "grpc.health.v1.Health",
+        "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection",
     ]
+
+    /// Whether the call has a stream of messages in either direction, which gRPC alone has here.
+    var isStreaming: Bool {
+        switch self {
+        case .verifyStream, .watch, .reflection, .reflectionAlpha: true
+        case .verify, .resolve, .fetch, .info, .health, .signPromotionalOffer,
+            .signIntroductoryOffer, .signAdvancedCommerce, .signRetentionAnswer:
+            false
+        }
+    }
+
+    /// Whether messages have descriptors, and so a form in JSON.
+    var isDescribed: Bool { self != .reflection && self != .reflectionAlpha }
 
     /// The types of the messages, in the descriptors.
     var request: String {
@@ -41,11 +60,13 @@ enum RPCMethod: CaseIterable, Sendable {
         case .resolve: "assay.v1.ResolveRequest"
         case .fetch: "assay.v1.FetchRequest"
         case .info: "assay.v1.InfoRequest"
-        case .health: "grpc.health.v1.HealthCheckRequest"
         case .signPromotionalOffer: "assay.v1.SignPromotionalOfferRequest"
         case .signIntroductoryOffer: "assay.v1.SignIntroductoryOfferRequest"
         case .signAdvancedCommerce: "assay.v1.SignAdvancedCommerceRequest"
         case .signRetentionAnswer: "assay.v1.SignRetentionAnswerRequest"
+        case .health, .watch: "grpc.health.v1.HealthCheckRequest"
+        case .verifyStream: "assay.v1.VerifyStreamRequest"
+        case .reflection, .reflectionAlpha: "grpc.reflection.v1.ServerReflectionRequest"
         }
     }
 
@@ -55,11 +76,13 @@ enum RPCMethod: CaseIterable, Sendable {
         case .resolve: "assay.v1.ResolveResponse"
         case .fetch: "assay.v1.FetchResponse"
         case .info: "assay.v1.InfoResponse"
-        case .health: "grpc.health.v1.HealthCheckResponse"
         case .signPromotionalOffer: "assay.v1.SignPromotionalOfferResponse"
         case .signIntroductoryOffer: "assay.v1.SignIntroductoryOfferResponse"
         case .signAdvancedCommerce: "assay.v1.SignAdvancedCommerceResponse"
         case .signRetentionAnswer: "assay.v1.SignRetentionAnswerResponse"
+        case .health, .watch: "grpc.health.v1.HealthCheckResponse"
+        case .verifyStream: "assay.v1.VerifyStreamResponse"
+        case .reflection, .reflectionAlpha: "grpc.reflection.v1.ServerReflectionResponse"
         }
     }
 
@@ -70,7 +93,9 @@ enum RPCMethod: CaseIterable, Sendable {
         case .resolve: [4, 9, 10]
         case .fetch: [4, 11]
         case .signRetentionAnswer: [4, 5]
-        case .info, .health, .signPromotionalOffer, .signIntroductoryOffer, .signAdvancedCommerce:
+        case .verifyStream: [1, 2, 4, 5, 9]
+        case .info, .health, .watch, .reflection, .reflectionAlpha, .signPromotionalOffer,
+            .signIntroductoryOffer, .signAdvancedCommerce:
             []
         }
     }
@@ -78,8 +103,9 @@ enum RPCMethod: CaseIterable, Sendable {
     /// Whether a request can have evidence.
     var hasEvidence: Bool {
         switch self {
-        case .verify, .resolve, .fetch, .signRetentionAnswer: true
-        case .info, .health, .signPromotionalOffer, .signIntroductoryOffer, .signAdvancedCommerce:
+        case .verify, .verifyStream, .resolve, .fetch, .signRetentionAnswer: true
+        case .info, .health, .watch, .reflection, .reflectionAlpha, .signPromotionalOffer,
+            .signIntroductoryOffer, .signAdvancedCommerce:
             false
         }
     }
@@ -90,7 +116,9 @@ enum RPCMethod: CaseIterable, Sendable {
         case .signPromotionalOffer: .promotionalOffer
         case .signIntroductoryOffer: .introductoryOffer
         case .signAdvancedCommerce: .advancedCommerce
-        case .verify, .resolve, .fetch, .info, .health, .signRetentionAnswer: nil
+        case .verify, .verifyStream, .resolve, .fetch, .info, .health, .watch, .reflection,
+            .reflectionAlpha, .signRetentionAnswer:
+            nil
         }
     }
 

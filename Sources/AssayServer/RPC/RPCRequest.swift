@@ -14,6 +14,8 @@ struct RPCRequest: Sendable {
     private(set) var signed: [UInt8] = []
     /// The service that a health check names.
     private(set) var service = ""
+    /// The number that a request on a stream has.
+    private(set) var id: UInt64 = 0
 
     enum Evidence: Equatable, Sendable {
         /// A range of the body.
@@ -148,9 +150,14 @@ struct RPCRequest: Sendable {
                     if method.hasEvidence, field.number == MessageCodec.evidenceField {
                         items.append(range)
                     }
-                    if method == .health, field.number == 1 {
+                    if method == .health || method == .watch, field.number == 1 {
                         service = message.extracting(range).httpText
                     }
+                }
+                if case .varint(let number) = field.value, method == .verifyStream,
+                    field.number == 1
+                {
+                    id = number
                 }
                 others += field.number == MessageCodec.evidenceField ? 0 : 1
                 guard items.count <= limits.items, others <= Self.otherFields else { break }

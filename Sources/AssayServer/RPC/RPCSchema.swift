@@ -116,7 +116,7 @@ struct RPCSchema: Sendable {
         }
     }
 
-    private static func children(_ number: Int, of bytes: [UInt8]) -> [[UInt8]] {
+    static func children(_ number: Int, of bytes: [UInt8]) -> [[UInt8]] {
         var children: [[UInt8]] = []
         each(number, of: bytes) { value in
             if case .bytes(let range) = value { children.append(Array(bytes[range])) }
@@ -124,7 +124,7 @@ struct RPCSchema: Sendable {
         return children
     }
 
-    private static func text(_ number: Int, of bytes: [UInt8]) -> String {
+    static func text(_ number: Int, of bytes: [UInt8]) -> String {
         String(decoding: children(number, of: bytes).last ?? [], as: UTF8.self)
     }
 

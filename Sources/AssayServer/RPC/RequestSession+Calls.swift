@@ -22,6 +22,7 @@ extension RequestSession {
                 began: self.began(of: id, connection))
             return .skip
         }
+        if method.isStreaming { return .messages(call, limit: connection.limits.httpJSONBytes) }
         let limit = RPCCall.messageLimit(method, connection.limits)
         if method.signs { call.app = try appOfSigner(method, head, bytes, connection) }
         if method == .fetch {
@@ -86,6 +87,7 @@ extension RequestSession {
         if let kind = call.form.method.signature {
             return try sign(request, kind, call, id, connection)
         }
+        didRead(request, of: id)
         var head = try call.requestHead(id, request.head, by: connection.context.codec)
         connection.reading.use(ServerLimits.turnShare(ofHead: request.head.count) - 1)
         let intake = connection.context.intake

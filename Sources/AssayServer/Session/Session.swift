@@ -52,6 +52,8 @@ protocol Session: AnyObject {
         to id: UInt64, _ connection: Connection, _ appendAnswer: (inout [UInt8]) -> Void)
     /// Says why the connection ends.
     func answerLast(_ head: ResponseHead, _ connection: Connection)
+    /// Appends what was kept for the end of the turn. Called before the connection writes.
+    func willFlush(_ connection: Connection)
     /// Notifies the client that the server is draining.
     func announceDrain(_ connection: Connection)
 
@@ -71,4 +73,5 @@ extension Session {
     var isBusy: Bool { false }
     var acceptsWhileDraining: Bool { false }
     func didAccept(_ port: ReplyPort) {}
+    func willFlush(_ connection: Connection) {}
 }
