@@ -204,7 +204,7 @@ extension HTTP2Session {
     ) throws(HTTPProblem) -> [UInt8] {
         let limits = RPCRequest.Limits(
             headBytes: connection.limits.headBytes, items: 0,
-            messageBytes: ServerLimits.httpFetchBytes)
+            messageBytes: RPCCall.messageLimit(call.form.method, connection.limits))
         let request = try RPCRequest(message.span, call.form, call.compression, limits)
         guard call.form.method == .watch else {
             guard call.compression == .identity else { throw .otherCompression }
