@@ -192,7 +192,7 @@ let package = Package(
             swiftSettings: settings),
 
         .target(
-            name: "TestSupport", dependencies: ["AssayModels", "AssayIO"],
+            name: "TestSupport", dependencies: ["AssayModels", "AssayIO", "AssayLocks"],
             path: "Tests/TestSupport",
             swiftSettings: settings),
         // Uses the products as another package does.

@@ -1,5 +1,6 @@
 import AssayBytes
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("gzip") struct GzipTests {
@@ -11,20 +12,16 @@ import Testing
 
     /// Compresses with the system's gzip.
     private static func compress(_ bytes: [UInt8], _ level: Int) throws -> [UInt8] {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/gzip")
-        process.arguments = ["-c", "-n", "-\(level)"]
         let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
+        let process = try ChildProcess(
+            "/bin/gzip", ["-c", "-n", "-\(level)"], input: .pipe(input), output: .pipe(output))
         let thread = Thread {
             input.fileHandleForWriting.write(Data(bytes))
             try? input.fileHandleForWriting.close()
         }
         thread.start()
         let compressed = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
+        process.wait()
         return Array(compressed)
     }
 

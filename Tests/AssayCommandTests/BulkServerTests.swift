@@ -90,14 +90,10 @@ struct BulkServerTests {
     func restart() throws {
         var server = try serve()
         let (output, errors) = (folder.write("out", ""), folder.write("err", ""))
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: Tool.path)
-        process.arguments = ["verify", "--kind", "transaction", "--server", socket, "--lines", "-"]
         let input = Pipe()
-        process.standardInput = input
-        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
-        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errors))
-        try process.run()
+        let process = try ChildProcess(
+            Tool.path, ["verify", "--kind", "transaction", "--server", socket, "--lines", "-"],
+            input: .pipe(input), output: .file(output), error: .file(errors))
         func write(_ tokens: ArraySlice<Substring>) throws {
             let text = tokens.joined(separator: "\n") + "\n"
             try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
@@ -113,7 +109,7 @@ struct BulkServerTests {
         server = try serve()
         try write(tokens[150...])
         try input.fileHandleForWriting.close()
-        let status = process.waitForExit()
+        let status = process.wait()
         let error = try String(contentsOfFile: errors, encoding: .utf8)
         #expect(status == 0, "\(error)")
         #expect(error.hasPrefix("VALID 300\ntotal 300 in "), "\(error)")

@@ -8,21 +8,14 @@ import Testing
 struct HostileProcessTests {
     private let folder = TemporaryFolder()
 
-    /// Starts a server from a shell, with the shell's limits. It does not inherit the descriptors
-    /// of concurrent tests, which would count against its limits.
-    private func start(_ limits: String, backtraces: Bool = false) throws -> Process {
-        let process = Process()
+    /// Starts a server from a shell, with the shell's limits.
+    private func start(_ limits: String, backtraces: Bool = false) throws -> ChildProcess {
         let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/bin/bash")
-        let closing = (3..<40).map { " \($0)>&-" }.joined()
-        process.arguments = [
-            "-c", "exec\(closing); \(limits) exec \(Tool.path) serve --listen unix:\(folder("s"))",
-        ]
-        process.environment = ["SWIFT_BACKTRACE": backtraces ? "enable=yes" : "enable=no"]
-        process.standardOutput = output
-        process.standardError = try FileHandle(
-            forWritingTo: URL(fileURLWithPath: folder.write("log", "")))
-        try process.run()
+        let command = "\(limits) exec \(Tool.path) serve --listen unix:\(folder("s"))"
+        let process = try ChildProcess(
+            "/bin/bash", ["-c", command],
+            environment: ["SWIFT_BACKTRACE": backtraces ? "enable=yes" : "enable=no"],
+            output: .pipe(output), error: .file(folder("log")))
         let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
         try #require(line.hasPrefix("assay ready"))
         return process
@@ -34,7 +27,7 @@ struct HostileProcessTests {
     @Test("line 63: without free descriptors open connections are served, later the waiting ones")
     func descriptors() throws {
         let server = try start("ulimit -n 40;")
-        defer { server.terminate() }
+        defer { server.signal(SIGTERM) }
         let clients = try (0..<60).map { _ in try BlockingClient(.unix(path: folder("s"))) }
         for client in clients { try client.send(Self.ping) }
         var served: Set<Int> = []
@@ -70,8 +63,8 @@ struct HostileProcessTests {
     func crashReport(backtraces: Bool) throws {
         for (signal, name) in [(SIGILL, "SIGILL"), (SIGSEGV, "SIGSEGV"), (SIGABRT, "SIGABRT")] {
             let server = try start("", backtraces: backtraces)
-            kill(server.processIdentifier, signal)
-            #expect(server.waitForExit() == -signal)
+            server.signal(signal)
+            #expect(server.wait() == -signal)
             let log = try String(contentsOfFile: folder("log"), encoding: .utf8)
             let last = log.split(separator: "\n").last ?? ""
             #expect(last.hasPrefix("assay: ended by") && last.contains(name), "\(last)")

@@ -92,25 +92,22 @@ struct LoadCommandTests {
 
     @Test("Ctrl-C ends a run early and prints the results so far")
     func interrupted() throws {
-        let process = Process()
         let (output, messages) = (Pipe(), Pipe())
-        process.executableURL = URL(fileURLWithPath: Tool.path)
-        process.arguments = [
+        let arguments = [
             "load", server.tcp, "--ca", folder("ca"), "--rate", "50", "--duration", "600",
             "--warm-up", "0", "--timeout", "20", "--json", folder("out.json"),
         ]
-        process.standardOutput = output
-        process.standardError = messages
-        try process.run()
+        let process = try ChildProcess(
+            Tool.path, arguments, output: .pipe(output), error: .pipe(messages))
         var said = ""
         while !said.contains("correct"),
             case let more = messages.fileHandleForReading.availableData, !more.isEmpty
         {
             said += String(decoding: more, as: UTF8.self)
         }
-        process.interrupt()
+        process.signal(SIGINT)
         let printed = output.fileHandleForReading.readDataToEndOfFile()
-        #expect(process.waitForExit() >= 0)
+        #expect(process.wait() >= 0)
         let text = String(decoding: printed, as: UTF8.self)
         #expect(text.contains("interrupted: these are the results so far"), "\(text)")
         let object = try json(folder("out.json"))

@@ -37,19 +37,13 @@ enum Tool {
         environment: [String: String] = [:]
     ) throws -> Result {
         let folder = TemporaryFolder()
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.environment = environment
         // Files, unlike pipes, need no draining while the tool runs.
-        process.standardInput = try FileHandle(
-            forReadingFrom: URL(fileURLWithPath: folder.write("in", input)))
-        let (output, error) = (folder.write("out", ""), folder.write("err", ""))
-        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
-        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: error))
-        try process.run()
+        let (output, error) = (folder("out"), folder("err"))
+        let process = try ChildProcess(
+            program, arguments, environment: environment,
+            input: .file(folder.write("in", input)), output: .file(output), error: .file(error))
         return Result(
-            status: process.waitForExit(),
+            status: process.wait(),
             output: try String(contentsOfFile: output, encoding: .utf8),
             error: try String(contentsOfFile: error, encoding: .utf8))
     }

@@ -74,15 +74,13 @@ import Testing
         arguments: ["openssl-cms", "openssl-smime", "openssl-asn1parse", "openssl-x509"])
     func corpus(name: String) throws {
         let folder = try #require(Vectors.folder("fuzz-corpora"))
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         let target = FileManager.default.temporaryDirectory.appendingPathComponent(
             "assay-corpus-\(name)-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: target, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: target) }
-        process.arguments = ["tar", "xzf", "\(folder)/\(name).tar.gz", "-C", target.path]
-        try process.run()
-        #expect(process.waitForExit() == 0)
+        let process = try ChildProcess(
+            "/bin/tar", ["xzf", "\(folder)/\(name).tar.gz", "-C", target.path])
+        #expect(process.wait() == 0)
         let verifier = Verifier(trust: .apple)
         let policy = Policy(bundleId: nil, environments: Set(StoreEnvironment.known))
         var verdicts: [Verdict: Int] = [:]

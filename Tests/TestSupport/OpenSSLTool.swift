@@ -36,14 +36,10 @@ public struct OpenSSLTool {
 
     /// Runs the command; returns its exit code and output.
     public func run(_ arguments: String...) throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = executable
-        process.arguments = arguments
         let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
+        let process = try ChildProcess(
+            executable.path, arguments, output: .pipe(pipe), error: .pipe(pipe))
         let data = pipe.fileHandleForReading.readDataToEndOfFile()
-        return (process.waitForExit(), String(decoding: data, as: UTF8.self))
+        return (process.wait(), String(decoding: data, as: UTF8.self))
     }
 }

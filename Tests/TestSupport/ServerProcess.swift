@@ -9,7 +9,7 @@ package final class ServerProcess: @unchecked Sendable {
 
     /// The ready line that the process printed; empty when it did not start.
     package private(set) var ready = ""
-    private let process = Process()
+    private let process: ChildProcess
     private let logFile: URL
 
     /// Passes a socket as descriptor 3, like a service manager (`LISTEN_FDS`).
@@ -18,12 +18,8 @@ package final class ServerProcess: @unchecked Sendable {
         LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=assay exec "$0" "$@"
         """
 
-    /// Limits the descriptors to the first argument, and closes those inherited from this
-    /// process.
+    /// Limits the descriptors to the first argument.
     private static let limiting = """
-        for open in /proc/self/fd/*; do
-            open=${open##*/}; if [ "$open" -gt 2 ]; then eval "exec $open>&-"; fi
-        done
         ulimit -n "$0"; exec "$@"
         """
 
@@ -35,28 +31,22 @@ package final class ServerProcess: @unchecked Sendable {
     ) throws {
         logFile = FileManager.default.temporaryDirectory
             .appendingPathComponent("assay-log-\(UUID().uuidString)")
-        _ = FileManager.default.createFile(atPath: logFile.path, contents: nil)
         let output = Pipe()
-        if let socket {
-            process.executableURL = URL(fileURLWithPath: "/bin/sh")
-            process.arguments = ["-c", Self.passing, Self.tool, "serve"] + options
-            process.standardInput = FileHandle(fileDescriptor: socket, closeOnDealloc: false)
+        var (program, arguments) = (Self.tool, [command] + options)
+        if socket != nil {
+            (program, arguments) = ("/bin/sh", ["-c", Self.passing, program] + arguments)
         } else if let descriptors {
-            process.executableURL = URL(fileURLWithPath: "/bin/bash")
-            process.arguments =
-                ["-c", Self.limiting, "\(descriptors)", Self.tool, "serve"] + options
-        } else {
-            process.executableURL = URL(fileURLWithPath: Self.tool)
-            process.arguments = [command] + options
+            (program, arguments) =
+                ("/bin/sh", ["-c", Self.limiting, "\(descriptors)", program] + arguments)
         }
         // The sanitizer options apply to the tool, too.
         let sanitizers = ProcessInfo.processInfo.environment.filter {
             $0.key.hasSuffix("SAN_OPTIONS")
         }
-        process.environment = environment.merging(sanitizers) { own, _ in own }
-        process.standardOutput = output
-        process.standardError = try FileHandle(forWritingTo: logFile)
-        try process.run()
+        process = try ChildProcess(
+            program, arguments, environment: environment.merging(sanitizers) { own, _ in own },
+            input: socket.map { .descriptor($0) } ?? .none, output: .pipe(output),
+            error: .file(logFile.path))
         var line = Data()
         // Empty at the end of the stream: the process did not start.
         while !line.contains(10), case let more = output.fileHandleForReading.availableData,
@@ -77,29 +67,29 @@ package final class ServerProcess: @unchecked Sendable {
     package var isRunning: Bool { process.isRunning }
 
     /// The process's identifier.
-    package var number: Int32 { process.processIdentifier }
+    package var number: Int32 { process.number }
 
     /// The size of the process's address space.
-    package var addressBytes: Int? { AddressSpace.bytes(of: process.processIdentifier) }
+    package var addressBytes: Int? { AddressSpace.bytes(of: process.number) }
 
     /// The resident memory of the process.
-    package var residentBytes: Int? { AddressSpace.residentBytes(of: process.processIdentifier) }
+    package var residentBytes: Int? { AddressSpace.residentBytes(of: process.number) }
 
     /// The number of open descriptors.
     package var descriptors: Int {
-        let folder = "/proc/\(process.processIdentifier)/fd"
+        let folder = "/proc/\(process.number)/fd"
         return (try? FileManager.default.contentsOfDirectory(atPath: folder))?.count ?? 0
     }
 
     package func limitAddresses(to bytes: Int) throws {
-        try AddressSpace.limit(process.processIdentifier, to: bytes)
+        try AddressSpace.limit(process.number, to: bytes)
     }
 
-    package func signal(_ number: Int32) { _ = kill(process.processIdentifier, number) }
+    package func signal(_ number: Int32) { process.signal(number) }
 
     /// Waits for the end of the process. Returns its exit status, or the negated signal that
     /// ended it.
-    package func wait() -> Int32 { process.waitForExit() }
+    package func wait() -> Int32 { process.wait() }
 
     /// Sends SIGTERM and returns the exit status.
     package func end() -> Int32 {
@@ -121,7 +111,6 @@ package final class ServerProcess: @unchecked Sendable {
     }
 
     deinit {
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
         try? FileManager.default.removeItem(at: logFile)
     }
 }
