@@ -32,7 +32,7 @@ import Testing
         let server = try ServerProcess(
             [
                 "--listen", "tcp://127.0.0.1:0", "--listen", "unix:\(path)", "--root", root,
-                "--config", configuration,
+                "--config", configuration, "--workers", "4",
             ] + options)
         try #require(!server.ready.isEmpty, "\(server.log)")
         return (server, [try Endpoint(server.tcp), .unix(path: path)])
