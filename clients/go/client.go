@@ -85,6 +85,7 @@ type Service interface {
 	Verify(context.Context, []byte, VerifyCall, ...CallOption) (*VerifyAnswer, error)
 	Resolve(context.Context, []Item, ResolveCall, ...CallOption) (*ResolveAnswer, error)
 	Fetch(context.Context, string, FetchCall, ...CallOption) (*FetchAnswer, error)
+	FetchByEvidence(context.Context, []byte, FetchCall, ...CallOption) (*FetchAnswer, error)
 	Health(context.Context) (bool, error)
 	Info(context.Context) (*ServerInfo, error)
 	Ping(context.Context) error
@@ -269,13 +270,29 @@ func (c *Client) Fetch(
 	ctx context.Context, transactionID string, call FetchCall, options ...CallOption,
 ) (*FetchAnswer, error) {
 	call.TransactionID = transactionID
+	return c.fetch(ctx, call, nil, options)
+}
+
+// FetchByEvidence fetches as Fetch does, for the customer whom a token, a notification or a receipt
+// names: the newest transaction in it counts. It is at most 1 MiB. The server does not verify it, but
+// each answer of the App Store. The client clears call.TransactionID.
+func (c *Client) FetchByEvidence(
+	ctx context.Context, evidence []byte, call FetchCall, options ...CallOption,
+) (*FetchAnswer, error) {
+	call.TransactionID = ""
+	return c.fetch(ctx, call, evidence, options)
+}
+
+func (c *Client) fetch(
+	ctx context.Context, call FetchCall, evidence []byte, options []CallOption,
+) (*FetchAnswer, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		// Apple takes its time.
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, longestTimeout)
 		defer cancel()
 	}
-	head, body, err := c.perform(ctx, RequestHead{Fetch: &call}, nil, options)
+	head, body, err := c.perform(ctx, RequestHead{Fetch: &call}, evidence, options)
 	if err != nil {
 		return nil, err
 	}

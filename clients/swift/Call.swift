@@ -69,6 +69,11 @@ struct Call: Sendable {
                     items, at: moment, policy: policy, expecting: verify.expectations,
                     returning: verify.returnsPayloadJSON ? .json : [], app: app,
                     timeout: timeout, mayWait: mayWait))
+        case "fetch" where !evidence.isEmpty:
+            return Outcome.members(
+                of: try await client.fetch(
+                    by: evidence, lists: fetch.lists, at: moment, policy: policy,
+                    returningPayloads: fetch.returnsTypedPayloads, app: app, timeout: timeout))
         case "fetch":
             return Outcome.members(
                 of: try await client.fetch(

@@ -18,13 +18,14 @@ enum Answer {
     }
 
     /// What a call carries, for events that name it.
-    static func details(_ call: RequestHead.Call) -> String {
+    static func details(_ call: RequestHead.Call, bodyCount: Int) -> String {
         if case .resolve(let resolve) = call { return details(resolve.policy) }
         guard case .fetch(let fetch) = call else { return "" }
         let lists = fetch.lists.map { "\($0)" }.joined(separator: "+")
         let moment = fetch.at.map { ":at=\($0.milliseconds)" } ?? ""
         let leniency = fetch.policy.billingRetryLeniencyMilliseconds
-        return ":of=\(fetch.transactionId):lists=\(lists)\(moment)"
+        let evidence = bodyCount == 0 ? "" : ":by=\(bodyCount)"
+        return ":of=\(fetch.transactionId)\(evidence):lists=\(lists)\(moment)"
             + (leniency == 0 ? "" : ":leniency=\(leniency)")
             + details(fetch.policy) + (fetch.returnsTypedPayloads ? ":typed" : "")
     }

@@ -74,7 +74,7 @@ final class ScriptedConnection {
                     onEvent("broken:@")
                     return close()
                 }
-                arrived(request)
+                arrived(request, bodyCount: frame.body.count)
             case .needMore(let minimum): return stream.received.expect(minimum)
             case .head, .fault:
                 onEvent("broken:@")
@@ -83,7 +83,7 @@ final class ScriptedConnection {
         }
     }
 
-    private func arrived(_ request: RequestHead) {
+    private func arrived(_ request: RequestHead, bodyCount: Int) {
         requests.append(request)
         unanswered.append(requests.count)
         let app = request.app.isEmpty ? "" : ":app=" + request.app
@@ -91,7 +91,7 @@ final class ScriptedConnection {
         onEvent(
             "request:@.\(requests.count):\(Answer.name(request.call))"
                 + ":timeout=\(request.timeoutMilliseconds)\(app)\(waits)"
-                + Answer.details(request.call))
+                + Answer.details(request.call, bodyCount: bodyCount))
         if serves { answerAll() } else { run() }
     }
 

@@ -19,6 +19,8 @@ type Fake struct {
 	OnResolve func(items []assay.Item, call assay.ResolveCall) (*assay.ResolveAnswer, error)
 	// OnFetch answers Fetch.
 	OnFetch func(transactionID string, call assay.FetchCall) (*assay.FetchAnswer, error)
+	// OnFetchByEvidence answers FetchByEvidence.
+	OnFetchByEvidence func(evidence []byte, call assay.FetchCall) (*assay.FetchAnswer, error)
 	// Err is the error of every call, if it is not nil.
 	Err error
 	// NotServing is what Health reports.
@@ -90,12 +92,29 @@ func (f *Fake) Fetch(
 		return nil, err
 	}
 	if f.OnFetch == nil {
-		return nil, &assay.Error{
-			Kind: assay.ErrStatus, Status: assay.StatusFailedPrecondition,
-			Message: "Fetch is not configured",
-		}
+		return nil, isNotConfigured()
 	}
 	return f.OnFetch(transactionID, call)
+}
+
+// FetchByEvidence answers as OnFetchByEvidence says.
+func (f *Fake) FetchByEvidence(
+	ctx context.Context, evidence []byte, call assay.FetchCall, _ ...assay.CallOption,
+) (*assay.FetchAnswer, error) {
+	if err := f.record(ctx, evidence); err != nil {
+		return nil, err
+	}
+	if f.OnFetchByEvidence == nil {
+		return nil, isNotConfigured()
+	}
+	return f.OnFetchByEvidence(evidence, call)
+}
+
+func isNotConfigured() error {
+	return &assay.Error{
+		Kind: assay.ErrStatus, Status: assay.StatusFailedPrecondition,
+		Message: "Fetch is not configured",
+	}
 }
 
 // Health reports whether NotServing is false.

@@ -90,3 +90,21 @@ func TestFetch(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestFetchByEvidence(t *testing.T) {
+	ctx := context.Background()
+	var refusal *assay.Error
+	_, err := (&Fake{}).FetchByEvidence(ctx, []byte("token"), assay.FetchCall{})
+	if !errors.As(err, &refusal) || refusal.Status != assay.StatusFailedPrecondition {
+		t.Error(err)
+	}
+	fake := &Fake{
+		OnFetchByEvidence: func(evidence []byte, call assay.FetchCall) (*assay.FetchAnswer, error) {
+			return &assay.FetchAnswer{Environment: string(evidence)}, nil
+		},
+	}
+	answer, err := fake.FetchByEvidence(ctx, []byte("token"), assay.FetchCall{})
+	if err != nil || answer.Environment != "token" || len(fake.Evidence()) != 1 {
+		t.Error(answer, err)
+	}
+}

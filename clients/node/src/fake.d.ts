@@ -12,6 +12,9 @@ export class FakeAssay implements AssayService {
     onVerify?: (evidence: string | Uint8Array, call: VerifyCall) => VerifyAnswer
     onResolve?: (items: Item[], call: Omit<ResolveCall, 'items'>) => ResolveAnswer
     onFetch?: (transactionId: string, call: Omit<FetchCall, 'transactionId'>) => FetchAnswer
+    onFetchByEvidence?: (
+      evidence: string | Uint8Array, call: Omit<FetchCall, 'transactionId'>,
+    ) => FetchAnswer
   })
   /** What the calls so far have sent, item by item. */
   evidence: (string | Uint8Array)[]
@@ -22,6 +25,7 @@ export class FakeAssay implements AssayService {
   verify: AssayService['verify']
   resolve: AssayService['resolve']
   fetch: AssayService['fetch']
+  fetchByEvidence: AssayService['fetchByEvidence']
   health: AssayService['health']
   info: AssayService['info']
   ping: AssayService['ping']

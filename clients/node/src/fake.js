@@ -1,6 +1,8 @@
 import { AssayError } from './errors.js'
 import { withJSONThroughout } from './json.js'
-import { checkCallOptions, checkFetch, checkFunction, checkNames, checkResolve, checkVerify } from './members.js'
+import {
+  checkCallOptions, checkFetch, checkFetchByEvidence, checkFunction, checkNames, checkResolve, checkVerify,
+} from './members.js'
 
 /** A client without a server, for the tests of programs that use one. */
 export class FakeAssay {
@@ -9,17 +11,19 @@ export class FakeAssay {
   error = undefined
 
   constructor(functions = {}) {
-    checkNames(['onVerify', 'onResolve', 'onFetch'], functions, '', 'the functions')
+    checkNames(['onVerify', 'onResolve', 'onFetch', 'onFetchByEvidence'], functions, '', 'the functions')
     for (const [name, value] of Object.entries(functions)) checkFunction(name, value)
-    const { onVerify, onResolve, onFetch } = functions
+    const { onVerify, onResolve, onFetch, onFetchByEvidence } = functions
     this.onVerify = onVerify ?? ((_, call) => refused(call.kind))
     this.onResolve = onResolve ?? ((items) => ({
       items: items.map(({ kind, label }) => ({ ...refused(kind), label, isSuperseded: false })),
       entitlements: { apps: [], warnings: [] },
     }))
-    this.onFetch = onFetch ?? (() => {
+    const isNotConfigured = () => {
       throw new AssayError('status', 'fetch is not configured', { status: 'FAILED_PRECONDITION' })
-    })
+    }
+    this.onFetch = onFetch ?? isNotConfigured
+    this.onFetchByEvidence = onFetchByEvidence ?? isNotConfigured
   }
 
   async verify(evidence, call, options = {}) {
@@ -38,6 +42,12 @@ export class FakeAssay {
     checkFetch(transactionId, call, options)
     this.#record(options)
     return withJSONThroughout(await this.onFetch(transactionId, call))
+  }
+
+  async fetchByEvidence(evidence, call = {}, options = {}) {
+    checkFetchByEvidence(evidence, call, options)
+    this.#record(options, evidence)
+    return withJSONThroughout(await this.onFetchByEvidence(evidence, call))
   }
 
   async health(options = {}) {

@@ -159,6 +159,14 @@ export interface AssayService {
   fetch(
     transactionId: string, call?: Omit<FetchCall, 'transactionId'>, options?: AppOptions,
   ): Promise<FetchAnswer>
+  /**
+   * As `fetch`, for the customer whom a token, a notification or a receipt names: the newest
+   * transaction in it counts. It is at most 1 MiB. The server does not verify it, but each answer of
+   * the App Store.
+   */
+  fetchByEvidence(
+    evidence: string | Uint8Array, call?: Omit<FetchCall, 'transactionId'>, options?: AppOptions,
+  ): Promise<FetchAnswer>
   /** Returns whether the server is serving. */
   health(options?: CallOptions): Promise<boolean>
   /** Returns the server's version, kinds, limits and roots. */
@@ -178,6 +186,7 @@ export class AssayClient implements AssayService {
   verify: AssayService['verify']
   resolve: AssayService['resolve']
   fetch: AssayService['fetch']
+  fetchByEvidence: AssayService['fetchByEvidence']
   health: AssayService['health']
   info: AssayService['info']
   ping: AssayService['ping']

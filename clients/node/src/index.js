@@ -4,7 +4,7 @@ import { AssayError, protocolError } from './errors.js'
 import { LARGEST_FRAME } from './frame.js'
 import { withJSON } from './json.js'
 import {
-  checkCallOptions, checkClientOptions, checkFetch, checkResolve, checkVerify,
+  checkCallOptions, checkClientOptions, checkFetch, checkFetchByEvidence, checkResolve, checkVerify,
 } from './members.js'
 
 export { AssayError } from './errors.js'
@@ -94,9 +94,17 @@ export class AssayClient {
 
   async fetch(transactionId, call = {}, options = {}) {
     checkFetch(transactionId, call, options)
+    return this.#fetch({ ...call, transactionId }, undefined, options)
+  }
+
+  async fetchByEvidence(evidence, call = {}, options = {}) {
+    checkFetchByEvidence(evidence, call, options)
+    return this.#fetch(call, bytesOf(evidence), options)
+  }
+
+  async #fetch(call, evidence, options) {
     const { head: { fetched }, body } = await this.#perform(
-      { fetch: { ...call, transactionId } }, undefined,
-      { ...options, timeout: options.timeout ?? LONGEST_TIMEOUT_MS })
+      { fetch: call }, evidence, { ...options, timeout: options.timeout ?? LONGEST_TIMEOUT_MS })
     if (!fetched) throw anotherCall()
     const { environment = '', revision, entitlements = nothing() } = fetched
     return withJSON({ environment, revision, items: resolved(fetched.items, body), entitlements })

@@ -35,6 +35,12 @@ export function checkFetch(transactionId, call, options) {
   checkOptions(APP_OPTIONS, options)
 }
 
+export function checkFetchByEvidence(evidence, call, options) {
+  checkEvidence('evidence', evidence)
+  checkMessage(FetchCall, call, '', 'the call', ['transactionId'])
+  checkOptions(APP_OPTIONS, options)
+}
+
 export function checkCallOptions(options) {
   checkOptions(CALL_OPTIONS, options)
 }

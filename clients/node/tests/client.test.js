@@ -157,3 +157,16 @@ test('the fake of a fetch', async () => {
   fake.error = new AssayError('lost', 'lost')
   await assert.rejects(fake.fetch('470001'), { code: 'lost' })
 })
+
+test('the fake of a fetch by evidence', async () => {
+  await assert.rejects(new FakeAssay().fetchByEvidence('token'), { status: 'FAILED_PRECONDITION' })
+  await assert.rejects(new FakeAssay().fetchByEvidence(470001), TypeError)
+  await assert.rejects(new FakeAssay().fetchByEvidence('token', { transactionId: '1' }), TypeError)
+  const fake = new FakeAssay({
+    onFetchByEvidence: (evidence, { lists }) => ({
+      environment: 'Sandbox', items: [], entitlements: { apps: [], warnings: [] }, revision: `${evidence} ${lists[0]}`,
+    }),
+  })
+  assert.equal((await fake.fetchByEvidence('token', { lists: ['HISTORY'] })).revision, 'token HISTORY')
+  assert.deepEqual(fake.evidence, ['token'])
+})

@@ -122,11 +122,10 @@ async function answer(client, call) {
           returnPayloadJson,
         }, verifyOptions))
     case 'fetch':
-      return fetched(await client.fetch(
-        call.transactionId ?? '', {
-          lists: call.lists, at: at && BigInt(at), policy: policy(call.policy),
-          returnTypedPayloads: call.returnTypedPayloads,
-        }, appOptions))
+      return fetched(await fetch(client, call, {
+        lists: call.lists, at: at && BigInt(at), policy: policy(call.policy),
+        returnTypedPayloads: call.returnTypedPayloads,
+      }, appOptions))
     case 'health': return { ok: 'health', serving: await client.health(options) }
     case 'info': return info(await client.info(options))
     case 'ping':
@@ -153,6 +152,12 @@ function verification(answer) {
     productId: transaction?.productId, price: transaction?.price?.toString(),
     jsonBytes: payloadJson.length || undefined,
   }
+}
+
+function fetch(client, { evidence, transactionId = '' }, call, options) {
+  return evidence
+    ? client.fetchByEvidence(bytes(evidence), call, options)
+    : client.fetch(transactionId, call, options)
 }
 
 function fetched({ environment, revision, ...answer }) {

@@ -71,6 +71,20 @@ class AsyncClient:
         seconds = LONGEST_TIMEOUT if timeout is None else timeout
         return calls.fetched(await self._perform(head, b"", seconds))
 
+    async def fetch_by_evidence(
+        self, evidence: Evidence, *, lists: Sequence[StoreList] = (), at: Optional[Moment] = None,
+        policy: Optional[EntitlementPolicy] = None, typed: bool = False, app: str = "",
+        timeout: Optional[float] = None,
+    ) -> FetchAnswer:
+        """As `fetch`, for the customer whom a token, a notification or a receipt names.
+
+        The newest transaction in `evidence` counts, which is at most 1 MiB. The server does not verify
+        it, but each answer of the App Store.
+        """
+        head = calls.fetch_request("", lists, at, policy, typed, app)
+        seconds = LONGEST_TIMEOUT if timeout is None else timeout
+        return calls.fetched(await self._perform(head, calls.data_of(evidence), seconds))
+
     async def health(self, *, timeout: Optional[float] = None) -> bool:
         """Returns whether the server accepts requests."""
         return calls.is_serving(await self._perform(calls.request(health=HealthCall()), b"", timeout))

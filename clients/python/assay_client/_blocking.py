@@ -111,6 +111,15 @@ class Client:
         return self._run(self._mine.fetch(
             transaction_id, lists=lists, at=at, policy=policy, typed=typed, app=app, timeout=timeout))
 
+    def fetch_by_evidence(
+        self, evidence: Evidence, *, lists: Sequence[StoreList] = (), at: Optional[Moment] = None,
+        policy: Optional[EntitlementPolicy] = None, typed: bool = False, app: str = "",
+        timeout: Optional[float] = None,
+    ) -> FetchAnswer:
+        """As `fetch`, for the customer whom a token, a notification or a receipt names."""
+        return self._run(self._mine.fetch_by_evidence(
+            evidence, lists=lists, at=at, policy=policy, typed=typed, app=app, timeout=timeout))
+
     def health(self, *, timeout: Optional[float] = None) -> bool:
         """Returns whether the server accepts requests."""
         return self._run(self._mine.health(timeout=timeout))

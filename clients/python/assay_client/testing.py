@@ -37,7 +37,8 @@ class AsyncFakeClient(AsyncClient):
         self.server_info = ServerInfo(version="0.0.0")
         self.entitlements = Entitlements()
         """The answer to every Resolve."""
-        self.customers: Dict[str, Union[Fetched, AssayError]] = {}
+        self.customers: Dict[Union[str, bytes], Union[Fetched, AssayError]] = {}
+        """The answers to a Fetch, by transaction or evidence."""
         self._is_closed = False
 
     def accept(self, evidence: Evidence, **members: Any) -> None:
@@ -62,8 +63,17 @@ class AsyncFakeClient(AsyncClient):
     ) -> None:
         """Answers a Fetch of this transaction with these entitlements."""
         check_text("transaction_id", transaction_id)
+        self._own(transaction_id, entitlements, environment)
+
+    def own_by_evidence(
+        self, evidence: Evidence, entitlements: Entitlements, environment: str = "Production"
+    ) -> None:
+        """Answers a Fetch by this evidence with these entitlements."""
+        self._own(data_of(evidence), entitlements, environment)
+
+    def _own(self, name: Union[str, bytes], entitlements: Entitlements, environment: str) -> None:
         check(entitlements, Entitlements, "entitlements")
-        self.customers[transaction_id] = Fetched(environment=environment, entitlements=entitlements)
+        self.customers[name] = Fetched(environment=environment, entitlements=entitlements)
 
     def fail_fetch(self, transaction_id: str, error: AssayError) -> None:
         """Raises this error for a Fetch of this transaction."""
@@ -93,7 +103,7 @@ class AsyncFakeClient(AsyncClient):
                 start = end
             return ResponseHead(resolution=Resolution(items=items, entitlements=self.entitlements)), b""
         if head.fetch is not None:
-            return ResponseHead(fetched=self._customer(head.fetch.transaction_id or "")), b""
+            return ResponseHead(fetched=self._customer(head.fetch.transaction_id or body)), b""
         status = ServingStatus.SERVING if self.is_serving else ServingStatus.NOT_SERVING
         return ResponseHead(health=HealthResult(status=status), info=self.server_info, pong=Pong()), b""
 
@@ -103,8 +113,8 @@ class AsyncFakeClient(AsyncClient):
             raise outcome
         return outcome or Verification(verdict=Verdict.MALFORMED, detail="unknown to the fake", kind=kind)
 
-    def _customer(self, transaction_id: str) -> Fetched:
-        customer = self.customers.get(transaction_id) or StatusError(
+    def _customer(self, name: Union[str, bytes]) -> Fetched:
+        customer = self.customers.get(name) or StatusError(
             "Fetch is not configured", Status.FAILED_PRECONDITION)
         if isinstance(customer, AssayError):
             raise customer
@@ -129,6 +139,7 @@ class FakeClient(Client):
         self.accept, self.refuse, self.fail = self.fake.accept, self.fake.refuse, self.fake.fail
         self.name = self.fake.name
         self.own, self.fail_fetch = self.fake.own, self.fake.fail_fetch
+        self.own_by_evidence = self.fake.own_by_evidence
         self.calls = self.fake.calls
 
     @property

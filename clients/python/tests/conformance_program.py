@@ -81,7 +81,9 @@ def arguments_of(call):
     name = call["call"]
     timeout = call["timeoutMs"] / 1000 if "timeoutMs" in call else None
     if name == "fetch":
-        return name, [call.get("transactionId", "")], {
+        named = ("fetch_by_evidence", [evidence_of(call)]) if "evidence" in call else (
+            name, [call.get("transactionId", "")])
+        return *named, {
             "lists": [StoreList[one] for one in call.get("lists", [])], "at": number(call.get("at")),
             "policy": policy_of(call), "typed": call.get("returnTypedPayloads", False),
             "app": call.get("app", ""), "timeout": timeout}
@@ -166,7 +168,7 @@ def info(answer):
 
 
 ANSWERS = {
-    "verify": verification, "resolve": resolution, "fetch": fetch, "info": info,
+    "verify": verification, "resolve": resolution, "fetch": fetch, "fetch_by_evidence": fetch, "info": info,
     "health": lambda serving: {"ok": "health", "serving": serving}, "ping": lambda _: {"ok": "pong"}}
 
 

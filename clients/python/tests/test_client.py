@@ -121,6 +121,18 @@ class FakeTests(unittest.TestCase):
                 self.fake.fetch(transaction_id)
             self.assertEqual((caught.exception.status, caught.exception.app_store_error_code), (status, code))
 
+    def test_fetch_by_evidence(self):
+        self.fake.own_by_evidence("token", Entitlements(is_stale=True), environment="Sandbox")
+        answer = self.fake.fetch_by_evidence(b"token", lists=[StoreList.HISTORY], app="game")
+        self.assertEqual((answer.environment, answer.entitlements.is_stale), ("Sandbox", True))
+        head, body = self.fake.calls[-1]
+        self.assertEqual((head.app, body, head.fetch.transaction_id), ("game", b"token", ""))
+        with self.assertRaises(StatusError) as caught:
+            self.fake.fetch_by_evidence("another")
+        self.assertEqual(caught.exception.status, Status.FAILED_PRECONDITION)
+        with self.assertRaises(TypeError):
+            self.fake.fetch_by_evidence(470001)
+
     def test_many(self):
         verdicts = [one.is_valid for one in self.fake.verify_many(["token", "old"] * 5, window=3)]
         self.assertEqual(verdicts, [True, False] * 5)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 	"os"
@@ -160,6 +161,15 @@ func resolveCall(c *call) assay.ResolveCall {
 		At: c.At, Expectations: c.Expectations.message(), ReturnPayloadJSON: c.ReturnPayloadJSON,
 		Policy: c.Policy.message(),
 	}
+}
+
+func fetch(
+	ctx context.Context, client *assay.Client, c *call, options []assay.CallOption,
+) (*assay.FetchAnswer, error) {
+	if evidence := c.Evidence.bytes(); len(evidence) > 0 {
+		return client.FetchByEvidence(ctx, evidence, fetchCall(c), options...)
+	}
+	return client.Fetch(ctx, c.TransactionID, fetchCall(c), options...)
 }
 
 func fetchCall(c *call) assay.FetchCall {

@@ -192,7 +192,7 @@ func answer(ctx context.Context, client *assay.Client, c *call) (outcome, error)
 		}
 		return owned("resolution", answer.Items, answer.Entitlements), nil
 	case "fetch":
-		answer, err := client.Fetch(ctx, c.TransactionID, fetchCall(c), callOptions...)
+		answer, err := fetch(ctx, client, c, callOptions)
 		if err != nil {
 			return nil, err
 		}

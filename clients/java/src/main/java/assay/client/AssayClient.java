@@ -84,13 +84,25 @@ public final class AssayClient implements AssayService {
     public CompletableFuture<FetchAnswer> fetch(
             String transactionId, FetchCall call, CallOptions callOptions) {
         requireNonNull(transactionId, "transactionId");
+        return fetch(transactionId, NO_BODY, call, callOptions);
+    }
+
+    @Override
+    public CompletableFuture<FetchAnswer> fetchByEvidence(
+            byte[] evidence, FetchCall call, CallOptions callOptions) {
+        requireNonNull(evidence, "evidence");
+        return fetch(null, evidence, call, callOptions);
+    }
+
+    private CompletableFuture<FetchAnswer> fetch(
+            String transactionId, byte[] evidence, FetchCall call, CallOptions callOptions) {
         requireNonNull(call, "call");
         requireNonNull(callOptions, "callOptions");
         FetchCall whole = new FetchCall(transactionId, call.lists(), call.at(), call.policy(),
                 call.returnTypedPayloads());
         CallOptions patient = callOptions.timeout() == null
                 ? callOptions.timeout(LONGEST_TIMEOUT) : callOptions;
-        return perform(RequestHead.builder().fetch(whole), NO_BODY, patient, frame ->
+        return perform(RequestHead.builder().fetch(whole), evidence, patient, frame ->
                 FetchAnswer.of(expect(frame.head().fetched()), frame.body()));
     }
 

@@ -51,6 +51,19 @@ public interface AssayService extends AutoCloseable {
         return fetch(transactionId, call, CallOptions.DEFAULT);
     }
 
+    /**
+     * Asks the App Store for the purchases of the customer whom a token, a notification or a
+     * receipt names: the newest transaction in it counts. It is at most 1 MiB. The server does not
+     * verify it, but each answer of the App Store. The client clears the transaction of the call.
+     */
+    CompletableFuture<FetchAnswer> fetchByEvidence(
+            byte[] evidence, FetchCall call, CallOptions options);
+
+    /** Asks the App Store by evidence, with default options. */
+    default CompletableFuture<FetchAnswer> fetchByEvidence(byte[] evidence, FetchCall call) {
+        return fetchByEvidence(evidence, call, CallOptions.DEFAULT);
+    }
+
     /** Returns whether the server is serving. */
     CompletableFuture<Boolean> health(CallOptions options);
 

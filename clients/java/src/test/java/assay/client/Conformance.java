@@ -138,8 +138,10 @@ public final class Conformance {
                     Conformance::verification);
             case "resolve" -> outcome(call, began, client.resolve(
                     items(call), resolveCall(call), options), Conformance::resolution);
-            case "fetch" -> outcome(call, began, client.fetch(
-                    (String) call.getOrDefault("transactionId", ""), fetchCall(call), options),
+            case "fetch" -> outcome(call, began, call.containsKey("evidence")
+                    ? client.fetchByEvidence(bytes(call.get("evidence")), fetchCall(call), options)
+                    : client.fetch((String) call.getOrDefault("transactionId", ""),
+                            fetchCall(call), options),
                     Conformance::fetched);
             case "health" -> outcome(call, began, client.health(options),
                     serving -> map("ok", "health", "serving", serving));

@@ -24,7 +24,8 @@ final class FakeTests {
     private FakeTests() {}
 
     static Map<String, Tests.Test> all() {
-        return Map.of("the fake", FakeTests::fake, "the fake of a fetch", FakeTests::fetch);
+        return Map.of("the fake", FakeTests::fake, "the fake of a fetch", FakeTests::fetch,
+                "the fake of a fetch by evidence", FakeTests::fetchByEvidence);
     }
 
     private static String unlock(AssayService service, String token) {
@@ -72,6 +73,16 @@ final class FakeTests {
         });
         equal(fake.fetch("470001", call).join().revision(), "HISTORY");
         failsWith(Status.NOT_FOUND, 4040010L, () -> fake.fetch("2", call).join());
+    }
+
+    private static void fetchByEvidence() {
+        FetchCall call = FetchCall.builder().build();
+        failsWith(Status.FAILED_PRECONDITION, null,
+                () -> new FakeAssay().fetchByEvidence("token".getBytes(), call).join());
+        FakeAssay fake = new FakeAssay().onFetchByEvidence((evidence, asked) -> new FetchAnswer(
+                "Sandbox", new String(evidence), List.of(), Entitlements.builder().build()));
+        equal(fake.fetchByEvidence("token".getBytes(), call).join().revision(), "token");
+        equal(fake.evidence().size(), 1);
     }
 
     private static void failsWith(Status status, Long code, Tests.Test body) {

@@ -37,10 +37,9 @@ public final class FakeAssay implements AssayService {
                     items.stream().map(FakeAssay::refused).toList(),
                     Entitlements.builder().build());
     private BiFunction<String, FetchCall, FetchAnswer> onFetch =
-            (transactionId, call) -> {
-                throw new AssayException(
-                        Status.FAILED_PRECONDITION, "Fetch is not configured", Duration.ZERO);
-            };
+            (transactionId, call) -> isNotConfigured();
+    private BiFunction<byte[], FetchCall, FetchAnswer> onFetchByEvidence =
+            (evidence, call) -> isNotConfigured();
     private AssayException error;
     private boolean isServing = true;
     private final List<byte[]> evidence = new ArrayList<>();
@@ -64,6 +63,18 @@ public final class FakeAssay implements AssayService {
             BiFunction<String, FetchCall, FetchAnswer> function) {
         onFetch = function;
         return this;
+    }
+
+    /** Answers fetchByEvidence by this function from now on. It can throw an AssayException. */
+    public synchronized FakeAssay onFetchByEvidence(
+            BiFunction<byte[], FetchCall, FetchAnswer> function) {
+        onFetchByEvidence = function;
+        return this;
+    }
+
+    private static FetchAnswer isNotConfigured() {
+        throw new AssayException(
+                Status.FAILED_PRECONDITION, "Fetch is not configured", Duration.ZERO);
     }
 
     /** Fails every call with this exception from now on; null: no longer. */
@@ -101,6 +112,13 @@ public final class FakeAssay implements AssayService {
     public synchronized CompletableFuture<FetchAnswer> fetch(
             String transactionId, FetchCall call, CallOptions options) {
         return answer(() -> onFetch.apply(transactionId, call));
+    }
+
+    @Override
+    public synchronized CompletableFuture<FetchAnswer> fetchByEvidence(
+            byte[] sent, FetchCall call, CallOptions options) {
+        evidence.add(sent);
+        return answer(() -> onFetchByEvidence.apply(sent, call));
     }
 
     @Override
