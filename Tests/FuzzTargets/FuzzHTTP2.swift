@@ -115,12 +115,13 @@ private struct HTTP2Reading {
             streams[number]?.hasEnded = true
             guard answers else { return }
             let isLong = stream.data.count > 4
+            let fields = HTTP2Fields([(":status", "200"), ("content-type", "application/grpc")])
+            let trailers = HTTP2Fields([("grpc-status", "0")])
             connection.answer(
-                number, [(":status", "200"), ("content-type", "application/grpc")],
-                body: isLong ? stream.data : [], from: isLong ? 1 : 0,
-                trailers: isLong ? [("grpc-status", "0")] : [], isOpen: stream.data.count > 8)
+                number, fields, body: isLong ? stream.data : [], from: isLong ? 1 : 0,
+                trailers: isLong ? trailers : nil, isOpen: stream.data.count > 8)
             connection.append(stream.data, to: number)
-            connection.finish(number, trailers: [("grpc-status", "0")])
+            connection.finish(number, trailers: trailers)
         case .closed(let number, let code): streams[number]?.code = code
         case .pong: break
         }

@@ -5,14 +5,14 @@ final class HTTP2Answer {
     fileprivate var body: [UInt8]
     /// The index of the next byte to be written.
     fileprivate var next: Int
-    fileprivate var trailers: [(name: String, value: String)]
+    fileprivate var trailers: HTTP2Fields?
     /// Whether more follows.
     fileprivate var isOpen: Bool
     /// Whether nghttp2 waits for more.
     fileprivate var isDeferred = false
 
     fileprivate init(
-        _ body: [UInt8], from next: Int, _ trailers: [(name: String, value: String)], isOpen: Bool
+        _ body: [UInt8], from next: Int, _ trailers: HTTP2Fields?, isOpen: Bool
     ) {
         self.body = body
         self.next = next
@@ -26,21 +26,21 @@ final class HTTP2Answer {
 
 /// Answers: their heads, their bodies, their trailers.
 extension HTTP2Connection {
-    /// Answers a request. Names are in lower case.
+    /// Answers a request.
     ///
     /// - Parameters:
     ///   - start: the index of the first byte of the answer in `body`.
     ///   - isOpen: whether `append` and `finish` follow.
     package func answer(
-        _ stream: Int32, _ fields: [(name: String, value: String)], body: [UInt8],
-        from start: Int = 0, trailers: [(name: String, value: String)] = [], isOpen: Bool = false
+        _ stream: Int32, _ fields: HTTP2Fields, body: [UInt8], from start: Int = 0,
+        trailers: HTTP2Fields? = nil, isOpen: Bool = false
     ) {
-        let hasBody = body.count > start || !trailers.isEmpty || isOpen
+        let hasBody = body.count > start || trailers != nil || isOpen
         if hasBody {
             answers[stream] = HTTP2Answer(body, from: start, trailers, isOpen: isOpen)
             unwrittenBytes += body.count - start
         }
-        unsafe Self.withFields(fields) { pairs in
+        unsafe fields.withPairs { pairs in
             guard hasBody else {
                 unsafe _ = nghttp2_submit_response(
                     session, stream, pairs.baseAddress, pairs.count, nil)
@@ -78,7 +78,7 @@ extension HTTP2Connection {
     }
 
     /// Ends an open answer.
-    package func finish(_ stream: Int32, trailers: [(name: String, value: String)] = []) {
+    package func finish(_ stream: Int32, trailers: HTTP2Fields? = nil) {
         guard let answer = answers[stream], answer.isOpen else { return }
         answer.isOpen = false
         answer.trailers = trailers
@@ -121,9 +121,9 @@ extension HTTP2Connection {
         unwrittenBytes -= count
         guard answer.unwritten == 0, !answer.isOpen else { return count }
         unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
-        if !answer.trailers.isEmpty {
+        if let trailers = answer.trailers {
             unsafe flags.pointee |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
-            unsafe Self.withFields(answer.trailers) { pairs in
+            unsafe trailers.withPairs { pairs in
                 unsafe _ = nghttp2_submit_trailer(session, stream, pairs.baseAddress, pairs.count)
             }
         }
@@ -142,35 +142,6 @@ extension HTTP2Connection {
             guard count >= 0 else { throw Self.fault(Int32(count)) }
             guard count > 0, let data = unsafe data else { return }
             unsafe output.append(contentsOf: UnsafeBufferPointer(start: data, count: count))
-        }
-    }
-
-    private static func withFields(
-        _ fields: [(name: String, value: String)],
-        _ body: (UnsafeBufferPointer<nghttp2_nv>) -> Void
-    ) {
-        // One buffer for all, which nghttp2 copies.
-        var bytes: [UInt8] = []
-        for (name, value) in fields {
-            bytes += name.utf8
-            bytes += value.utf8
-        }
-        unsafe bytes.withUnsafeBufferPointer { buffer in
-            // Not read if it is empty.
-            guard let base = unsafe UnsafeMutablePointer(mutating: buffer.baseAddress) else {
-                return unsafe body(UnsafeBufferPointer(start: nil, count: 0))
-            }
-            var pairs: [nghttp2_nv] = unsafe []
-            var place = 0
-            for (name, value) in fields {
-                let (nameBytes, valueBytes) = (name.utf8.count, value.utf8.count)
-                unsafe pairs.append(
-                    nghttp2_nv(
-                        name: base + place, value: base + place + nameBytes, namelen: nameBytes,
-                        valuelen: valueBytes, flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue)))
-                place += nameBytes + valueBytes
-            }
-            unsafe pairs.withUnsafeBufferPointer { unsafe body($0) }
         }
     }
 }

@@ -151,10 +151,10 @@ import CNghttp2
             guard let connection = unsafe HTTP2Connection.of(user), let frame = unsafe frame else {
                 return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
             }
+            let nameBuffer = unsafe UnsafeBufferPointer(start: name, count: nameBytes)
+            let valueBuffer = unsafe UnsafeBufferPointer(start: value, count: valueBytes)
             let fits = connection.add(
-                unsafe frame.pointee.hd.stream_id,
-                unsafe Array(UnsafeBufferPointer(start: name, count: nameBytes)),
-                unsafe Array(UnsafeBufferPointer(start: value, count: valueBytes)))
+                unsafe frame.pointee.hd.stream_id, unsafe nameBuffer.span, unsafe valueBuffer.span)
             return fits ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
         }
         // A field with bytes that HTTP forbids ends its stream. Without this it would be ignored.
@@ -205,7 +205,7 @@ import CNghttp2
         return unsafe Unmanaged<HTTP2Connection>.fromOpaque(user).takeUnretainedValue()
     }
 
-    private func add(_ stream: Int32, _ name: [UInt8], _ value: [UInt8]) -> Bool {
+    private func add(_ stream: Int32, _ name: Span<UInt8>, _ value: Span<UInt8>) -> Bool {
         // Trailers of a request have no meaning here.
         heads[stream]?.add(name, value, limit: limits.headListBytes) ?? true
     }

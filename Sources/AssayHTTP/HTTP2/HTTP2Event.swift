@@ -28,42 +28,47 @@ struct HTTP2HeadBuilder {
     private var fault = false
 
     /// Adds a field. Returns false if the head is above the limit.
-    mutating func add(_ name: [UInt8], _ value: [UInt8], limit: Int) -> Bool {
+    mutating func add(_ name: Span<UInt8>, _ value: Span<UInt8>, limit: Int) -> Bool {
         // RFC 9113, section 6.5.2.
         listBytes += name.count + value.count + 32
         guard listBytes <= limit else { return false }
         let range = bytes.count..<bytes.count + value.count
-        bytes += value
-        if name.first == UInt8(ascii: ":") {
+        unsafe value.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+        guard name.count > 0 else { return true }
+        if name[0] == UInt8(ascii: ":") {
             addPseudo(name, value, range)
-        } else if let field = HTTPField.named(name.span) {
+        } else if let field = HTTPField.named(name) {
             // nghttp2 has refused connection-specific fields, and a second Content-Length.
             if field == .host, let authority = head[.host] {
                 // One name, or two that differ: nothing decides which is meant.
-                if !bytes[authority].elementsEqual(value) { fault = true }
+                if !bytes[authority].elementsEqual(bytes[range]) { fault = true }
                 return true
             }
             if head[field] != nil { fault = true }
             head[field] = range
-            if field == .contentLength, let length = Int(String(decoding: value, as: UTF8.self)) {
+            if field == .contentLength, let length = Int(value.httpText) {
                 head.body = .length(length)
             }
         }
         return true
     }
 
-    private mutating func addPseudo(_ name: [UInt8], _ value: [UInt8], _ range: Range<Int>) {
-        let text = String(decoding: name, as: UTF8.self)
-        switch text {
-        case ":method": head.method = HTTPHead.Method(named: value.span)
-        case ":authority":
-            if !HTTPHost.isValid(value.span) { fault = true }
+    private mutating func addPseudo(
+        _ name: Span<UInt8>, _ value: Span<UInt8>, _ range: Range<Int>
+    ) {
+        if name.equals(":method") {
+            head.method = HTTPHead.Method(named: value)
+        } else if name.equals(":authority") {
+            if !HTTPHost.isValid(value) { fault = true }
             head[.host] = range
-        case ":path":
-            let mark = value.firstIndex(of: UInt8(ascii: "?"))
+        } else if name.equals(":path") {
+            var mark: Int?
+            for index in 0..<value.count where value[index] == UInt8(ascii: "?") {
+                mark = index
+                break
+            }
             head.path = range.lowerBound..<range.lowerBound + (mark ?? value.count)
             if let mark { head.query = range.lowerBound + mark + 1..<range.upperBound }
-        default: break
         }
     }
 

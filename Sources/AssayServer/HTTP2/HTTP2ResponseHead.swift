@@ -45,9 +45,16 @@ struct HTTP2ResponseHead {
     }
 
     /// That of an answer of gRPC.
-    static func grpc(_ form: RPCForm) -> [Field] {
-        [(":status", "200"), ("content-type", form.type)]
+    static func grpc(_ form: RPCForm) -> HTTP2Fields {
+        form.codec == .json ? grpcJSON : grpcProto
     }
 
-    static let grpcTrailers = RPCStatus.ok.fields
+    private static let grpcProto = grpc(type: RPCForm(.verify, .grpc, .proto).type)
+    private static let grpcJSON = grpc(type: RPCForm(.verify, .grpc, .json).type)
+
+    private static func grpc(type: String) -> HTTP2Fields {
+        HTTP2Fields([(":status", "200"), ("content-type", type)])
+    }
+
+    static let grpcTrailers = HTTP2Fields(RPCStatus.ok.fields)
 }

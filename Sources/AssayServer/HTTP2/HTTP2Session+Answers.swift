@@ -31,7 +31,7 @@ extension HTTP2Session {
                 trailers: HTTP2ResponseHead.grpcTrailers)
         } else {
             let head = HTTP2ResponseHead(bytes)
-            engine.answer(stream.number, head.fields, body: bytes, from: head.end)
+            engine.answer(stream.number, HTTP2Fields(head.fields), body: bytes, from: head.end)
         }
         touch(connection, answers: 1)
     }
@@ -80,7 +80,8 @@ extension HTTP2Session {
         HTTPResponse.appendHeadOfLines(stream.format, at: time(connection), to: &bytes)
         stream.isAnswered = true
         stream.lines = HTTPResponseOrder()
-        engine.answer(stream.number, HTTP2ResponseHead(bytes).fields, body: [], isOpen: true)
+        let fields = HTTP2Fields(HTTP2ResponseHead(bytes).fields)
+        engine.answer(stream.number, fields, body: [], isOpen: true)
         touch(connection, answers: 1)
     }
 

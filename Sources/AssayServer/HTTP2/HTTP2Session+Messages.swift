@@ -279,7 +279,7 @@ extension HTTP2Session {
         stream.messages = nil
         update(stream) { $0.removeData() }
         for port in stream.takePorts() { connection.context.scheduler.cancel(port) }
-        engine.finish(stream.number, trailers: status.fields)
+        engine.finish(stream.number, trailers: HTTP2Fields(status.fields))
         touch(connection, answers: 1)
     }
 
