@@ -172,11 +172,12 @@ let package = Package(
             dependencies: [
                 "Assay", "AssayBytes", "AssayClient", "AssayCurves", "AssayEntitlements",
                 "AssayHTML", "AssayLoad", "AssayIO", "AssayMint", "AssayModels", "AssayWire",
-                "BenchAllocations", "COpenSSL",
+                "BenchAllocations", "CNghttp2", "COpenSSL",
             ],
             path: "bench",
             exclude: [
                 "allocations", "run", "compare", "thresholds", "README.md", "results", "peers.py",
+                "echo.cc",
             ],
             swiftSettings: settings),
 

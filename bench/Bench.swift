@@ -9,9 +9,8 @@ import Foundation
 @main
 struct Bench {
     static let suites = [
-        "primitives", "jws", "stores", "receipts", "receipt-wire", "server", "http", "resolve",
-        "overload",
-        "matrix", "latency", "bulk", "start", "peers",
+        "primitives", "jws", "stores", "receipts", "receipt-wire", "server", "http", "rpc",
+        "resolve", "overload", "matrix", "latency", "bulk", "start", "peers",
     ]
 
     private static let usage = """
@@ -101,6 +100,7 @@ struct Bench {
         case "receipt-wire": return try ReceiptWireSuite.run(isQuick: isQuick)
         case "server": return try ServerSuite.run(isQuick: isQuick)
         case "http": return try HTTPSuite.run(isQuick: isQuick)
+        case "rpc": return try RPCSuite.run(only: part, isQuick: isQuick)
         case "resolve": return try ResolveSuite.run(isQuick: isQuick)
         case "overload": return try OverloadSuite.run(isQuick: isQuick)
         case "matrix": return try MatrixSuite.run(isQuick: isQuick)

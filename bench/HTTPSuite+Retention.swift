@@ -33,12 +33,12 @@ extension HTTPSuite {
             configuration: configuration)
         defer { server.stop() }
         let requests = try tokens(ca, "realtime-request")
-        let verifying = try HTTPLoad(
+        let verifying = try PipelinedLoad.http(
             server, connections: fewConnections,
             requests: requests.map { token in
                 post("/v1/verify", "", #"{"kind":"realtime-request","evidence":""#, token, "\"}")
             })
-        let answering = try HTTPLoad(
+        let answering = try PipelinedLoad.http(
             server, connections: fewConnections,
             requests: requests.map { token in
                 post(
