@@ -203,17 +203,24 @@ def cancellations(client, files):
     expect(found.verdict == wire.VERDICT_VALID, found)
 
 
-def many(client, files):
-    """A thousand calls on one connection, one after the other."""
+def streams(client, files):
+    """Ten thousand calls on one stream."""
     if not isinstance(client, Agent):
         return False
-    for _ in range(1000):
-        found = verify(client, files["transaction"], omit_typed_payload=True).verification
-        expect(found.verdict == wire.VERDICT_VALID, found)
+    count = 10_000
+    # They wait for their turn however busy the machine is.
+    request = rpc.VerifyStreamRequest(
+        call=wire.VerifyCall(kind=wire.EVIDENCE_KIND_TRANSACTION, omit_typed_payload=True),
+        evidence=files["transaction"], may_wait=True, timeout_ms=20_000)
+    found = client.stream(count, request)
+    expect(found == [count] * 3, f"answers, valid ones, different ids: {found}")
 
+
+# The number of gRPC's code.
+UNAVAILABLE = "14"
 
 CASES = [verdicts, expectations, refusals, receipts, deadlines, unknown_fields, resolves, reads,
-         details, signatures, cancellations, many]
+         details, signatures, cancellations, streams]
 
 
 def drains(client, server):
@@ -224,6 +231,10 @@ def drains(client, server):
     client.stop()
     client.connect(url.removeprefix("http://"))
     client.call("Info", rpc.InfoRequest())
+    watcher = client.another()
+    watcher.connect(url.removeprefix("http://"))
+    watcher.begin("watch", "-", 0, health_pb2.HealthCheckRequest(service=VERIFIER))
+    expect(watcher.words() == ["status", "1"], "the service that is watched serves")
     server.fault({"endpoint": "any", "delay": 1500, "count": 1})
     unknown = rpc.FetchRequest(app="shop", call=wire.FetchCall(transaction_id="1"))
     client.begin("call", "Fetch", 0, unknown)
@@ -233,6 +244,9 @@ def drains(client, server):
     refused("not_found", lambda: client.end("Fetch"))
     expect(process.wait(20) == 0, "the end of the server")
     refused("unavailable", lambda: client.call("Info", rpc.InfoRequest(), 2_000))
+    found = [watcher.words(), watcher.words()[0]]
+    expect(found == [["status", "2"], UNAVAILABLE], f"what the watcher sees of the end: {found}")
+    watcher.stop()
 
 
 def main():
@@ -256,7 +270,8 @@ def main():
             Connectrpc(url, ProtocolType.CONNECT, True, use_get=True),
             Connectrpc(url, ProtocolType.GRPC_WEB, True),
             Connectrpc(url, ProtocolType.GRPC_WEB, compresses=True),
-            Buf(url, "connect"), Buf(url, "grpcweb"), Buf(url, "grpc")]
+            Buf(url, "connect"), Buf(url, "grpcweb"), Buf(url, "grpc"),
+            Buf(url, "grpc", reflects=True)]
     try:
         for client in clients:
             for case in CASES:
@@ -269,6 +284,7 @@ def main():
                 print(f"passed: {client.name}: drains", flush=True)
         if not is_short:
             rpc_tools.check(url, files["transaction"], folder)
+            rpc_tools.farewell(server.serve(), server.processes.pop())
     finally:
         for agent in started:
             agent.stop()

@@ -5,10 +5,15 @@ A line of input is ACTION METHOD NUMBER FILE [KEY]. FILE has the request, and KE
 
     call METHOD MILLISECONDS FILE     makes a call with this time limit; 0: none
     cancel METHOD MILLISECONDS FILE   cancels the call after this time
+    stream - COUNT FILE               sends the request COUNT times on one VerifyStream
+    watch - 0 FILE                    watches the health of a service until the server ends that
 
-The answer is CODE MESSAGE RESPONSE DETAILS, all but the first in base64; - is an empty text.
+The answer to a call is CODE MESSAGE RESPONSE DETAILS, to a stream the numbers of answers, of valid
+ones, and of different ids, to a watch a line "status NUMBER" for each and then as to a call. Texts
+are in base64; - is an empty one.
 """
 import base64
+import copy
 import glob
 import hashlib
 import os
@@ -193,6 +198,14 @@ class Agent:
     def cancelled(self, method, request, after_ms):
         self.begin("cancel", method, after_ms, request)
         return self.end(method)
+
+    def stream(self, count, request):
+        self.begin("stream", "-", count, request)
+        return [int(word) for word in self.words()]
+
+    def another(self):
+        """A process like this one, which is not connected."""
+        return copy.copy(self)
 
     def stop(self):
         self.process.stdin.close()

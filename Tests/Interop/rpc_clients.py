@@ -69,10 +69,12 @@ class Buf:
     # It sends binary messages.
     is_streaming = True
 
-    def __init__(self, url, protocol):
-        self.name = f"buf curl, {protocol}"
+    def __init__(self, url, protocol, reflects=False):
+        self.name = f"buf curl, {protocol}" + (", reflection" if reflects else "")
         self.url = url
-        self.options = ["--protocol", protocol, "--schema", os.path.join(ROOT, "proto")] + (
+        # Without the contract it asks the server for it.
+        self.options = ["--protocol", protocol] + (
+            [] if reflects else ["--schema", os.path.join(ROOT, "proto")]) + (
             ["--http2-prior-knowledge"] if protocol == "grpc" else [])
 
     def call(self, name, request, timeout_ms=None, key=None):

@@ -3,6 +3,8 @@ import json
 import pathlib
 import re
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 
@@ -14,6 +16,29 @@ def output(*command):
     if done.returncode != 0:
         sys.exit(f"FAILED: {' '.join(map(str, command))}: {done.stdout}{done.stderr}")
     return done.stdout
+
+
+def farewell(url, process):
+    """Ends the server, and reads the frames that it says good-bye with."""
+    host, port = url.removeprefix("http://").split(":")
+    ping, goaway, acknowledges = 6, 7, 1
+    with socket.create_connection((host, int(port)), 10) as connection:
+        frames = connection.makefile("rb")
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+        seen = []
+        while head := frames.read(9):
+            size, kind, flags = int.from_bytes(head[:3], "big"), head[3], head[4]
+            content = frames.read(size)
+            if kind == goaway:
+                seen.append(struct.unpack(">II", content[:8]))
+            elif kind == ping and not flags & acknowledges:
+                connection.sendall(head[:4] + bytes([acknowledges]) + head[5:] + content)
+            elif not seen and process.poll() is None:
+                process.terminate()
+    # First with the largest stream, so that what is on its way is served; then with the last one.
+    if seen != [(2 ** 31 - 1, 0), (0, 0)] or process.wait(20) != 0:
+        sys.exit(f"FAILED: GOAWAY: {seen}, exit status {process.poll()}")
+    print("passed: GOAWAY twice, and the end of the connection")
 
 
 def check(url, token, folder):

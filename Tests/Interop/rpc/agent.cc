@@ -2,6 +2,7 @@
 #include <chrono>
 #include <fstream>
 #include <iostream>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -58,6 +59,44 @@ static void call(Caller &caller, grpc::ClientContext *context, const std::string
     else exit(1);
 }
 
+static void stream(Caller &caller, int count, const std::string &bytes) {
+    grpc::ClientContext context;
+    auto stream = caller.verifier->VerifyStream(&context);
+    std::thread writer([&] {
+        assay::v1::VerifyStreamRequest request;
+        if (!request.ParseFromString(bytes)) exit(1);
+        for (int id = 1; id <= count; id++) {
+            request.set_id(id);
+            if (!stream->Write(request)) return;
+        }
+        stream->WritesDone();
+    });
+    int answers = 0, valid = 0;
+    std::set<uint64_t> ids;
+    assay::v1::VerifyStreamResponse found;
+    while (stream->Read(&found)) {
+        answers++;
+        ids.insert(found.id());
+        valid += found.verification().verdict() == assay::v1::VERDICT_VALID;
+    }
+    writer.join();
+    grpc::Status status = stream->Finish();
+    if (status.ok()) std::cout << answers << ' ' << valid << ' ' << ids.size() << std::endl;
+    else std::cout << status.error_code() << ' ' << encoded(status.error_message()) << std::endl;
+}
+
+static void watch(Caller &caller, const std::string &bytes) {
+    grpc::ClientContext context;
+    grpc::health::v1::HealthCheckRequest request;
+    if (!request.ParseFromString(bytes)) exit(1);
+    auto stream = caller.health->Watch(&context, request);
+    grpc::health::v1::HealthCheckResponse found;
+    while (stream->Read(&found)) std::cout << "status " << found.status() << std::endl;
+    grpc::Status status = stream->Finish();
+    std::cout << status.error_code() << ' ' << encoded(status.error_message()) << " - -"
+              << std::endl;
+}
+
 int main(int, char **arguments) {
     auto channel = grpc::CreateChannel(arguments[1], grpc::InsecureChannelCredentials());
     Caller caller{assay::v1::Verifier::NewStub(channel), assay::v1::Signer::NewStub(channel),
@@ -70,6 +109,14 @@ int main(int, char **arguments) {
         words >> action >> method >> number >> path >> key;
         std::ifstream file(path, std::ios::binary);
         std::string bytes((std::istreambuf_iterator<char>(file)), {});
+        if (action == "stream") {
+            stream(caller, number, bytes);
+            continue;
+        }
+        if (action == "watch") {
+            watch(caller, bytes);
+            continue;
+        }
         grpc::ClientContext context;
         if (!key.empty()) context.AddMetadata("authorization", "Bearer " + key);
         std::thread canceller;

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -85,6 +86,55 @@ func (c caller) call(ctx context.Context, method string, bytes []byte) {
 	}
 }
 
+func (c caller) stream(count int, bytes []byte) {
+	stream, err := c.verifier.VerifyStream(context.Background())
+	must(err)
+	go func() {
+		for id := 1; id <= count; id++ {
+			request := &pb.VerifyStreamRequest{}
+			must(proto.Unmarshal(bytes, request))
+			number := uint64(id)
+			request.Id = &number
+			if stream.Send(request) != nil {
+				return
+			}
+		}
+		stream.CloseSend()
+	}()
+	answers, valid, ids := 0, 0, map[uint64]bool{}
+	for {
+		found, err := stream.Recv()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			answer(nil, err)
+			return
+		}
+		answers++
+		ids[found.GetId()] = true
+		if found.GetVerification().GetVerdict() == pb.Verdict_VERDICT_VALID {
+			valid++
+		}
+	}
+	fmt.Println(answers, valid, len(ids))
+}
+
+func (c caller) watch(bytes []byte) {
+	request := &health.HealthCheckRequest{}
+	must(proto.Unmarshal(bytes, request))
+	stream, err := c.health.Watch(context.Background(), request)
+	must(err)
+	for {
+		found, err := stream.Recv()
+		if err != nil {
+			answer(nil, err)
+			return
+		}
+		fmt.Println("status", int(found.GetStatus()))
+	}
+}
+
 func main() {
 	connection, err := grpc.Dial(os.Args[1], grpc.WithInsecure())
 	must(err)
@@ -114,6 +164,10 @@ func main() {
 		case "cancel":
 			time.AfterFunc(time.Duration(number)*time.Millisecond, cancel)
 			c.call(ctx, words[1], bytes)
+		case "stream":
+			c.stream(number, bytes)
+		case "watch":
+			c.watch(bytes)
 		}
 		cancel()
 	}

@@ -27,6 +27,33 @@ while (line = $stdin.gets)
   action, method, number, path, key = line.split
   number = number.to_i
   bytes = File.binread(path)
+  if action == 'stream'
+    requests = (1..number).lazy.map do |id|
+      request = Assay::V1::VerifyStreamRequest.decode(bytes)
+      request.id = id
+      request
+    end
+    answers = valid = 0
+    ids = {}
+    verifier.verify_stream(requests.each).each do |found|
+      answers += 1
+      ids[found.id] = true
+      valid += 1 if found.verification.verdict == :VERDICT_VALID
+    end
+    puts "#{answers} #{valid} #{ids.size}"
+    next
+  end
+  if action == 'watch'
+    begin
+      health.watch(Grpc::Health::V1::HealthCheckRequest.decode(bytes)).each do |found|
+        puts "status #{Grpc::Health::V1::HealthCheckResponse::ServingStatus.resolve(found.status)}"
+      end
+      puts '0 - - -'
+    rescue GRPC::BadStatus => e
+      puts "#{e.code} #{encoded(e.details)} - -"
+    end
+    next
+  end
   stub, name, type = CALLS[method]
   options = { metadata: key ? { 'authorization' => "Bearer #{key}" } : {} }
   options[:deadline] = Time.now + number / 1000.0 if action == 'call' && number.positive?

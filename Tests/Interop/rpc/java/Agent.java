@@ -3,6 +3,7 @@ import com.google.protobuf.ExtensionRegistryLite;
 import com.google.protobuf.MessageLite;
 import grpc.health.v1.HealthGrpc;
 import grpc.health.v1.HealthOuterClass.HealthCheckRequest;
+import grpc.health.v1.HealthOuterClass.HealthCheckResponse;
 import io.grpc.*;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.*;
@@ -54,6 +55,50 @@ public final class Agent {
         }
     }
 
+    private static void stream(Channel channel, int count, byte[] bytes) throws Exception {
+        CountDownLatch end = new CountDownLatch(1);
+        int[] counts = new int[2];
+        Set<Long> ids = new HashSet<>();
+        String[] failure = new String[1];
+        StreamObserver<VerifyStreamRequest> requests = VerifierGrpc.newStub(channel).verifyStream(
+                new StreamObserver<VerifyStreamResponse>() {
+                    @Override public void onNext(VerifyStreamResponse found) {
+                        counts[0]++;
+                        ids.add(found.getId());
+                        if (found.getVerification().getVerdict() == Verdict.VERDICT_VALID) counts[1]++;
+                    }
+
+                    @Override public void onError(Throwable error) {
+                        failure[0] = String.valueOf(error);
+                        end.countDown();
+                    }
+
+                    @Override public void onCompleted() { end.countDown(); }
+                });
+        ClientCallStreamObserver<VerifyStreamRequest> flow =
+                (ClientCallStreamObserver<VerifyStreamRequest>) requests;
+        VerifyStreamRequest request = VerifyStreamRequest.parseFrom(bytes);
+        for (int id = 1; id <= count && end.getCount() > 0; id++) {
+            while (!flow.isReady() && end.getCount() > 0) Thread.sleep(1);
+            requests.onNext(request.toBuilder().setId(id).build());
+        }
+        requests.onCompleted();
+        end.await();
+        System.out.println(
+                failure[0] == null ? counts[0] + " " + counts[1] + " " + ids.size() : failure[0]);
+    }
+
+    private static void watch(Channel channel, byte[] bytes) throws Exception {
+        Iterator<HealthCheckResponse> found =
+                HealthGrpc.newBlockingStub(channel).watch(HealthCheckRequest.parseFrom(bytes));
+        try {
+            while (found.hasNext()) System.out.println("status " + found.next().getStatusValue());
+            System.out.println("0 - - -");
+        } catch (StatusRuntimeException error) {
+            System.out.println(error.getStatus().getCode().value() + " - - -");
+        }
+    }
+
     public static void main(String[] arguments) throws Exception {
         ManagedChannel channel =
                 NettyChannelBuilder.forTarget(arguments[0]).usePlaintext().build();
@@ -63,6 +108,14 @@ public final class Agent {
             String[] words = line.split(" ");
             int number = Integer.parseInt(words[2]);
             byte[] bytes = Files.readAllBytes(Paths.get(words[3]));
+            if (words[0].equals("stream")) {
+                stream(channel, number, bytes);
+                continue;
+            }
+            if (words[0].equals("watch")) {
+                watch(channel, bytes);
+                continue;
+            }
             Metadata fields = new Metadata();
             if (words.length > 4) fields.put(AUTHORIZATION, "Bearer " + words[4]);
             ClientInterceptor[] interceptors = {MetadataUtils.newAttachHeadersInterceptor(fields)};
