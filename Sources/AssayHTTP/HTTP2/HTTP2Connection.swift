@@ -18,6 +18,8 @@ import CNghttp2
     package internal(set) var meter: HTTP2FrameMeter
     /// Whether the peer broke a rule, so that the connection ends.
     package private(set) var hasFailed = false
+    /// The number of streams that have ended.
+    package private(set) var closedStreams = 0
 
     /// The preface that begins a connection (RFC 9113, section 3.4).
     package static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
@@ -256,6 +258,7 @@ import CNghttp2
     private func didClose(_ stream: Int32, _ code: UInt32) {
         heads[stream] = nil
         if let answer = answers.removeValue(forKey: stream) { unwrittenBytes -= answer.unwritten }
+        closedStreams += 1
         events.append(.closed(stream: stream, code: code))
     }
 }

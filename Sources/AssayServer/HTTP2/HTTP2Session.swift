@@ -97,8 +97,9 @@ final class HTTP2Session: RequestSession {
 
     // MARK: Reading
 
-    /// Bytes that are received at a time: the events of one step.
-    private static let step = 16 << 10
+    /// Bytes that are received at a time: the events of one step. A request whose data goes on in
+    /// the next one is copied, and a flood is noticed after one.
+    private static let step = 32 << 10
     /// Frames that count as one request in a connection's share of a turn.
     private static let framesPerRequest = 8
 
@@ -114,7 +115,7 @@ final class HTTP2Session: RequestSession {
     }
 
     private func receive(_ bytes: SlabBytes, _ connection: Connection) {
-        let frames = engine.meter.frames
+        let (frames, formerlyClosed) = (engine.meter.frames, engine.closedStreams)
         do throws(HTTP2Fault) {
             events = try engine.receive(bytes.span)
         } catch {
@@ -123,7 +124,9 @@ final class HTTP2Session: RequestSession {
         received = bytes
         next = 0
         closed.removeAll()
-        for case .closed(let number, _) in events { closed.insert(number) }
+        if engine.closedStreams != formerlyClosed {
+            for case .closed(let number, _) in events { closed.insert(number) }
+        }
         connection.reading.use(1 + (engine.meter.frames - frames) / Self.framesPerRequest)
         switch engine.meter.flood {
         case .frames: return fail("a flood of frames of HTTP/2", connection)

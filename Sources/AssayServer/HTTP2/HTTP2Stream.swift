@@ -25,7 +25,9 @@ final class HTTP2Stream {
     var messages: HTTP2Messages?
     /// Whether no further line or message follows.
     var hasLastLine = false
-    /// Requests that are being verified, by id.
+    /// The request of the stream, while it is being verified.
+    private var port: WeakPort?
+    /// Those of its lines or messages, by id.
     private var ports: [UInt64: WeakPort] = [:]
     /// Data that is read whole: in received bytes, or collected.
     private var received: SlabBytes?
@@ -113,13 +115,21 @@ final class HTTP2Stream {
 
     // MARK: Requests in flight
 
-    func didAccept(_ port: ReplyPort) { ports[port.id] = WeakPort(port: port) }
-    func didAnswer(_ id: UInt64) { ports[id] = nil }
+    func didAccept(_ port: ReplyPort) {
+        let held = WeakPort(port: port)
+        if port.id == id { self.port = held } else { ports[port.id] = held }
+    }
+
+    func didAnswer(_ id: UInt64) {
+        if id == self.id { port = nil } else { ports[id] = nil }
+    }
 
     /// Takes the requests that are not answered.
     func takePorts() -> [ReplyPort] {
-        defer { ports = [:] }
-        return ports.values.compactMap(\.port)
+        defer { (port, ports) = (nil, [:]) }
+        var taken = ports.values.compactMap(\.port)
+        if let port = port?.port { taken.append(port) }
+        return taken
     }
 }
 
