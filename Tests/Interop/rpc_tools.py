@@ -19,7 +19,7 @@ def output(*command):
 
 
 def farewell(url, process):
-    """Ends the server, and reads the frames that it says good-bye with."""
+    """Ends the server, and checks the frames of its drain."""
     host, port = url.removeprefix("http://").split(":")
     ping, goaway, acknowledges = 6, 7, 1
     with socket.create_connection((host, int(port)), 10) as connection:
