@@ -25,7 +25,7 @@ def farewell(url, process):
     with socket.create_connection((host, int(port)), 10) as connection:
         frames = connection.makefile("rb")
         connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
-        seen = []
+        seen, is_ending = [], False
         while head := frames.read(9):
             size, kind, flags = int.from_bytes(head[:3], "big"), head[3], head[4]
             content = frames.read(size)
@@ -33,7 +33,9 @@ def farewell(url, process):
                 seen.append(struct.unpack(">II", content[:8]))
             elif kind == ping and not flags & acknowledges:
                 connection.sendall(head[:4] + bytes([acknowledges]) + head[5:] + content)
-            elif not seen and process.poll() is None:
+            elif not is_ending:
+                # A second signal would not wait for the drain.
+                is_ending = True
                 process.terminate()
     # First with the largest stream, so that what is on its way is served; then with the last one.
     if seen != [(2 ** 31 - 1, 0), (0, 0)] or process.wait(20) != 0:
