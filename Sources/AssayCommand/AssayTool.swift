@@ -21,7 +21,7 @@ package enum AssayProgram {
 struct AssayTool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "assay",
-        abstract: "Verifies App Store purchase evidence, offline.",
+        abstract: "Verifies purchases offline, and decides what each customer owns.",
         discussion: """
             EXAMPLES
               Verify a transaction of your app:
@@ -47,11 +47,23 @@ struct AssayTool: AsyncParsableCommand {
             'assay help COMMAND' shows the options and examples of one command.
             """,
         version: "assay " + AssayVersion.current,
-        subcommands: [
-            VerifyCommand.self, ExplainCommand.self, InspectCommand.self,
-            EntitlementsCommand.self, FetchCommand.self, ServeCommand.self, MintCommand.self,
-            StoreCommand.self, ApiCommand.self, SignCommand.self, LoadCommand.self,
-            HealthCommand.self, RevocationCommand.self, VersionCommand.self,
+        subcommands: [VersionCommand.self],
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Verify",
+                subcommands: [
+                    VerifyCommand.self, ExplainCommand.self, InspectCommand.self,
+                    EntitlementsCommand.self,
+                ]),
+            CommandGroup(
+                name: "Serve",
+                subcommands: [ServeCommand.self, HealthCommand.self, RevocationCommand.self]),
+            CommandGroup(
+                name: "Ask Apple",
+                subcommands: [FetchCommand.self, ApiCommand.self, SignCommand.self]),
+            CommandGroup(
+                name: "Develop and test",
+                subcommands: [MintCommand.self, StoreCommand.self, LoadCommand.self]),
         ])
 
     /// ArgumentParser puts this before its error messages; all other messages have it too.

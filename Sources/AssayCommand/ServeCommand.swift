@@ -10,9 +10,9 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Verify evidence for other processes.",
         discussion: """
-            Speaks length-prefixed protobuf (proto/assay/v1/assay.proto), and HTTP at http://
-            addresses. Prints one line
-            with its addresses when it is ready, and logs JSON lines to standard error.
+            Speaks length-prefixed protobuf (proto/assay/v1/assay.proto); HTTP, gRPC and
+            Connect at http:// addresses. Prints one line with its addresses when it is
+            ready, and logs JSON lines to standard error.
             On SIGTERM or SIGINT it answers the requests that it accepted, then exits; a
             second signal ends it at once. SIGHUP reloads the configuration.
 

@@ -10,16 +10,17 @@ struct StoreCommand: ParsableCommand {
         commandName: "store",
         abstract: "Be an App Store, for the tests of a backend.",
         discussion: """
-            A local App Store, for development only. Its customers live the lives of scenarios
-            ('assay mint scenario --list'). It speaks the App Store Server API, with answers
-            that the authority in --ca signs, and sends App Store Server Notifications. Time
-            stands still until it is moved; what falls due on the way happens in order.
+            A local App Store, for development only. Its customers live the lives of
+            scenarios ('assay mint scenario --list'). It speaks the App Store Server API,
+            with answers that the authority in --ca signs, and sends App Store Server
+            Notifications. Time stands still until it is moved; what falls due on the way
+            happens in order.
 
-            Give the backend under test this base URL for production, the same with /sandbox
-            for the sandbox, and ca/root.pem as its root. Prints one line with the address
-            when it is ready. The same address has a page for browsers, and:
+            Give the backend under test this base URL for production, the same with
+            /sandbox for the sandbox, and ca/root.pem as its root. Prints one line with
+            the address when it is ready. The same address has a page for browsers, and:
 
-              POST   /advance    {"duration": "30d"}, {"to": "next"} or {"to": MILLISECONDS}
+              POST   /advance    {"duration": "30d"}, {"to": "next"}, {"to": MILLISECONDS}
               POST   /customers  {"scenario": "refund"} or {"scenario": {…}}
               GET    /customers  their steps, and the ids of their transactions
               POST   /faults     what the next requests meet; DELETE removes all

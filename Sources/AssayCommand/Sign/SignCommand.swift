@@ -3,7 +3,7 @@ import ArgumentParser
 struct SignCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign",
-        abstract: "Sign what Apple wants an app's server to sign: offers, and retention answers.",
+        abstract: "Sign what Apple wants signed: offers, and retention answers.",
         discussion: """
             Signs with your key for In-App Purchase, as your backend would for one
             customer. 'assay serve' signs as well: POST /v1/sign/... over HTTP.
