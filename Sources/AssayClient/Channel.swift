@@ -122,17 +122,17 @@ package final class Channel: @unchecked Sendable {
             return completion(.failure(.connectFailed(error)))
         }
         let timeout = min(request.timeout ?? options.timeout, ClientOptions.longestTimeout)
-        let exchange = PendingCall(
+        let call = PendingCall(
             id: id, request: request, start: loop.now,
             deadline: loop.now + timeout.milliseconds, canRetry: options.retriesOnce,
             completion: completion)
         if case .connected(let connection) = state, waiting.isEmpty, connection.canSend {
-            connection.send(exchange)
+            connection.send(call)
         } else {
-            waiting.append(exchange, at: loop.now)
+            waiting.append(call, at: loop.now)
             pump()
         }
-        wake(at: exchange.deadline)
+        wake(at: call.deadline)
     }
 
     private func setUp() throws(LoopError) {
@@ -146,11 +146,11 @@ package final class Channel: @unchecked Sendable {
     private func pump() {
         switch state {
         case .connected(let connection):
-            while connection.canSend, let exchange = waiting.popFirst() {
-                if hasWaitedTooLong(exchange) {
-                    exchange.end(.failure(.tooManyWaiting))
+            while connection.canSend, let call = waiting.popFirst() {
+                if hasWaitedTooLong(call) {
+                    call.end(.failure(.tooManyWaiting))
                 } else {
-                    connection.send(exchange)
+                    connection.send(call)
                 }
             }
             if let longestWait, !waiting.isEmpty {
@@ -168,15 +168,15 @@ package final class Channel: @unchecked Sendable {
 
     /// Whether a call has waited too long for its turn on the open connection. Time without a
     /// connection does not count.
-    private func hasWaitedTooLong(_ exchange: PendingCall) -> Bool {
-        guard let longestWait, !exchange.request.mayWait else { return false }
-        return loop.now > max(exchange.queued, openedAt) + longestWait
+    private func hasWaitedTooLong(_ call: PendingCall) -> Bool {
+        guard let longestWait, !call.request.mayWait else { return false }
+        return loop.now > max(call.queued, openedAt) + longestWait
     }
 
     private func abandon(_ id: UInt64) {
-        let exchange =
+        let call =
             waiting.remove(id) ?? connections.lazy.compactMap { $0.inFlight[id] }.first
-        exchange?.end(.failure(.cancelled))
+        call?.end(.failure(.cancelled))
         closeDrained()
     }
 
@@ -190,7 +190,7 @@ package final class Channel: @unchecked Sendable {
         state = .closed
         draining = []
         for connection in connections { connection.end(.lost) }
-        for exchange in waiting.removeAll() { exchange.end(.failure(.closed)) }
+        for call in waiting.removeAll() { call.end(.failure(.closed)) }
         timer?.close()
         turnEnd?.close()
         (timer, turnEnd) = (nil, nil)
@@ -245,9 +245,9 @@ package final class Channel: @unchecked Sendable {
             leaveEndpoint(hasFailed: !connection.hasAnswered)
             draining.append(connection)
             pump()
-        case .notTaken(let exchange):
-            exchange.canRetry = false
-            waiting.append(exchange, at: loop.now)
+        case .notTaken(let call):
+            call.canRetry = false
+            waiting.append(call, at: loop.now)
             pump()
         case .ended(let end): didEnd(connection, end)
         }
@@ -261,9 +261,9 @@ package final class Channel: @unchecked Sendable {
     }
 
     private func didEnd(_ connection: Connection, _ end: Connection.End) {
-        let exchanges = connection.inFlight.values.sorted { $0.id < $1.id }
+        let calls = connection.inFlight.values.sorted { $0.id < $1.id }
         if case .closed = state {
-            for exchange in exchanges { exchange.end(.failure(.closed)) }
+            for call in calls { call.end(.failure(.closed)) }
             return
         }
         let wasDraining = draining.contains { $0 === connection }
@@ -277,20 +277,20 @@ package final class Channel: @unchecked Sendable {
         case .connectFailed(let error):
             // A server rejects a client certificate after requests were sent to it.
             if hasEndpointLeft {
-                waiting.prepend(exchanges.filter { !$0.isAbandoned }, at: loop.now)
+                waiting.prepend(calls.filter { !$0.isAbandoned }, at: loop.now)
                 return pump()
             }
-            for exchange in exchanges { exchange.end(.failure(.connectFailed(error))) }
+            for call in calls { call.end(.failure(.connectFailed(error))) }
             return failWaiting(.connectFailed(error))
-        case .lost: retry(exchanges)
+        case .lost: retry(calls)
         case .loopStopped:
-            for exchange in exchanges { exchange.end(.failure(.closed)) }
+            for call in calls { call.end(.failure(.closed)) }
             return shutDown()
         case .refused(let error, let pause):
             backoff.wait(until: loop.now + min(pause, options.longestPause.milliseconds))
-            for exchange in exchanges { exchange.end(.failure(error)) }
+            for call in calls { call.end(.failure(error)) }
         case .violation(let what):
-            for exchange in exchanges { exchange.end(.failure(.protocolViolation(what))) }
+            for call in calls { call.end(.failure(.protocolViolation(what))) }
         }
         pump()
     }
@@ -313,19 +313,19 @@ package final class Channel: @unchecked Sendable {
 
     private func failWaiting(_ error: ClientError) {
         guard !options.waitsForServer else { return pump() }
-        for exchange in waiting.removeAll() { exchange.end(.failure(error)) }
+        for call in waiting.removeAll() { call.end(.failure(error)) }
         pump()
     }
 
     /// Retries or fails the requests that were in flight on a lost connection.
-    private func retry(_ exchanges: [PendingCall]) {
+    private func retry(_ calls: [PendingCall]) {
         var retried: [PendingCall] = []
-        for exchange in exchanges where !exchange.isAbandoned {
-            if exchange.canRetry {
-                exchange.canRetry = false
-                retried.append(exchange)
+        for call in calls where !call.isAbandoned {
+            if call.canRetry {
+                call.canRetry = false
+                retried.append(call)
             } else {
-                exchange.end(.failure(.connectionLost))
+                call.end(.failure(.connectionLost))
             }
         }
         waiting.prepend(retried, at: loop.now)
@@ -351,19 +351,19 @@ package final class Channel: @unchecked Sendable {
     /// Ends requests and connections past their deadlines, and schedules the next sweep.
     private func sweep() {
         let now = loop.now
-        for exchange in Array(waiting.exchanges) where exchange.deadline <= now {
-            _ = waiting.remove(exchange.id)
-            exchange.end(.failure(.deadlineExceeded))
+        for call in Array(waiting.calls) where call.deadline <= now {
+            _ = waiting.remove(call.id)
+            call.end(.failure(.deadlineExceeded))
         }
         if case .connected = state {
-            for exchange in Array(waiting.exchanges) where hasWaitedTooLong(exchange) {
-                _ = waiting.remove(exchange.id)
-                exchange.end(.failure(.tooManyWaiting))
+            for call in Array(waiting.calls) where hasWaitedTooLong(call) {
+                _ = waiting.remove(call.id)
+                call.end(.failure(.tooManyWaiting))
             }
         }
         for connection in connections {
-            for exchange in connection.inFlight.values where exchange.lastMoment <= now {
-                exchange.end(.failure(.deadlineExceeded))
+            for call in connection.inFlight.values where call.lastMoment <= now {
+                call.end(.failure(.deadlineExceeded))
             }
             if connection.inFlight.values.contains(where: { $0.overdueMoment <= now }) {
                 connection.end(.lost)
@@ -385,7 +385,7 @@ package final class Channel: @unchecked Sendable {
     }
 
     private var nextMoment: UInt64? {
-        var next = waiting.exchanges.map(\.deadline).min()
+        var next = waiting.calls.map(\.deadline).min()
         for connection in connections {
             let moments = connection.inFlight.values.lazy.map {
                 $0.isAbandoned ? $0.overdueMoment : $0.lastMoment

@@ -118,15 +118,15 @@ final class Connection {
     }
 
     /// Adds a request to the output of this turn, and writes the output if there is much of it.
-    func send(_ exchange: PendingCall) {
-        let request = exchange.request
+    func send(_ call: PendingCall) {
+        let request = call.request
         guard request.body.count <= limits.frameBytes else {
-            return exchange.end(.failure(.requestTooLarge))
+            return call.end(.failure(.requestTooLarge))
         }
         let now = loop.now
-        let left = exchange.deadline > now ? exchange.deadline - now : 1
+        let left = call.deadline > now ? call.deadline - now : 1
         let head = RequestHead(
-            id: exchange.id, call: request.call, app: request.app,
+            id: call.id, call: request.call, app: request.app,
             timeoutMilliseconds: UInt32(clamping: left), mayWait: request.mayWait)
         let start = output.count
         codec.encodeFrame(head, body: request.body, into: &output)
@@ -134,10 +134,10 @@ final class Connection {
         let headBytes = length - 4 - request.body.count
         guard length <= limits.frameBytes, headBytes <= limits.headBytes else {
             output.removeSubrange(start...)
-            return exchange.end(.failure(.requestTooLarge))
+            return call.end(.failure(.requestTooLarge))
         }
-        exchange.sent = now
-        inFlight[exchange.id] = exchange
+        call.sent = now
+        inFlight[call.id] = call
         if output.count >= ClientLimits.outputBytes { flush() }
     }
 
@@ -186,27 +186,27 @@ final class Connection {
         }
         if response.id == ResponseHead.connectionId { return takeNotice(response) }
         let wasFull = inFlight.count >= window.count
-        guard let exchange = inFlight.removeValue(forKey: response.id) else {
+        guard let call = inFlight.removeValue(forKey: response.id) else {
             return end(.violation("an answer to no request: id \(response.id)"))
         }
         hasAnswered = true
         switch response.status {
         case .ok:
-            if exchange.request.measuresQueue {
-                window.grow(after: loop.now - exchange.sent, wasFull: wasFull, at: loop.now)
+            if call.request.measuresQueue {
+                window.grow(after: loop.now - call.sent, wasFull: wasFull, at: loop.now)
             } else {
                 window.grow()
             }
-            exchange.end(.success(ClientAnswer(result: response.result, body: body.array)))
-        case .deadlineExceeded: exchange.end(.failure(.deadlineExceeded))
-        case .unavailable where state == .draining && exchange.canRetry && !exchange.isAbandoned:
-            handler?(self, .notTaken(exchange))
+            call.end(.success(ClientAnswer(result: response.result, body: body.array)))
+        case .deadlineExceeded: call.end(.failure(.deadlineExceeded))
+        case .unavailable where state == .draining && call.canRetry && !call.isAbandoned:
+            handler?(self, .notTaken(call))
         default:
             // Without a pause, the status is about the call and not about the server's load.
             if response.status == .resourceExhausted, response.retryAfterMilliseconds > 0 {
                 window.shrink(at: loop.now)
             }
-            exchange.end(.failure(ClientError(response)))
+            call.end(.failure(ClientError(response)))
         }
     }
 

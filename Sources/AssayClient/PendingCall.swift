@@ -90,21 +90,21 @@ struct WaitingLine {
 
     var count: Int { byId.count }
     var isEmpty: Bool { byId.isEmpty }
-    var exchanges: some Sequence<PendingCall> { byId.values }
+    var calls: some Sequence<PendingCall> { byId.values }
 
-    mutating func append(_ exchange: PendingCall, at now: UInt64) {
-        exchange.queued = now
-        byId[exchange.id] = exchange
-        order.append(exchange.id)
+    mutating func append(_ call: PendingCall, at now: UInt64) {
+        call.queued = now
+        byId[call.id] = call
+        order.append(call.id)
     }
 
     /// Puts calls that already left the queue in front.
-    mutating func prepend(_ exchanges: [PendingCall], at now: UInt64) {
-        order.replaceSubrange(..<head, with: exchanges.map(\.id))
+    mutating func prepend(_ calls: [PendingCall], at now: UInt64) {
+        order.replaceSubrange(..<head, with: calls.map(\.id))
         head = 0
-        for exchange in exchanges {
-            exchange.queued = now
-            byId[exchange.id] = exchange
+        for call in calls {
+            call.queued = now
+            byId[call.id] = call
         }
     }
 
@@ -113,15 +113,15 @@ struct WaitingLine {
             let id = order[head]
             head += 1
             trim()
-            if let exchange = byId.removeValue(forKey: id) { return exchange }
+            if let call = byId.removeValue(forKey: id) { return call }
         }
         return nil
     }
 
     mutating func remove(_ id: UInt64) -> PendingCall? {
-        let exchange = byId.removeValue(forKey: id)
+        let call = byId.removeValue(forKey: id)
         if byId.isEmpty { (order, head) = ([], 0) }
-        return exchange
+        return call
     }
 
     mutating func removeAll() -> [PendingCall] {

@@ -230,7 +230,7 @@ struct AppRules {
 }
 
 extension SubscriptionState {
-    /// Nil: a status that this version does not know.
+    /// Returns nil for a status that this version does not know.
     fileprivate init?(_ status: SubscriptionStatus) {
         switch status {
         case .active: self = .active

@@ -7,7 +7,7 @@ struct ProductRules {
         var snapshot: Snapshot
         /// When its period begins; a non-consumable has none.
         var from: Int64
-        /// Nil: it never ends, or no end is known.
+        /// It is nil if it never ends, or no end is known.
         var until: Int64?
     }
 

@@ -22,7 +22,7 @@ final class Snapshot {
     private(set) var quantity: Int64 = 1
     private(set) var isTrial = false
     private(set) var isSeatAddition = false
-    /// Nil: not an offer, and none of the others.
+    /// It is nil for what is no offer, and none of the others.
     private var terms: Terms?
     /// Taken from a StoreKit 1 receipt. Its cancellation can mean a refund or an upgrade.
     private(set) var isFromReceipt = false
@@ -33,7 +33,7 @@ final class Snapshot {
     private(set) var signedBeneath: Snapshot?
     private var ownAccount: String?
     private var ownAppTransaction: String?
-    /// Nil: no other statement about this purchase names a newer customer.
+    /// It is nil if no other statement about this purchase names a newer customer.
     private var inherited: Customer?
     /// The signed JSON; empty for a record of a receipt.
     private(set) var json: [UInt8] = []
@@ -53,12 +53,12 @@ final class Snapshot {
     /// The terms of few purchases.
     private final class Terms {
         let revocationPercentage: Int32?
-        /// Nil: not of a group or an organisation.
+        /// It is nil if it is not of a group or an organisation.
         let revokedSeats: Int64?
         let offerType: OfferType?
         let billingPlanType: BillingPlanType?
 
-        /// Nil: the payload has none of them.
+        /// Returns nil if the payload has none of them.
         init?(_ payload: borrowing JWSTransactionDecodedPayload) {
             guard
                 payload.revocationPercentage != nil || payload.multiSeatInfo != nil
@@ -79,7 +79,7 @@ final class Snapshot {
         let bundleOriginal: String?
         let bundleGroup: String?
 
-        /// Nil: the payload names none.
+        /// Returns nil if the payload names none.
         init?(_ payload: borrowing JWSTransactionDecodedPayload) {
             guard
                 payload.previousOriginalTransactionId != nil
@@ -229,7 +229,7 @@ final class Snapshot {
 }
 
 extension Snapshot {
-    /// Nil: the transaction has no identifier.
+    /// Returns nil if the transaction has no identifier.
     static func of(
         _ evidence: VerifiedPayload<JWSTransactionDecodedPayload>, item: Int
     ) -> Snapshot? {
@@ -265,7 +265,7 @@ extension Snapshot {
         ownAppTransaction = payload.appTransactionId
     }
 
-    /// Nil: the record names no purchase.
+    /// Returns nil if the record names no purchase.
     convenience init?(_ record: InAppPurchaseReceipt, created: Timestamp?, item: Int) {
         guard let id = record.transactionId, let purchase = PurchaseIdentity(record) else {
             return nil
@@ -286,7 +286,7 @@ extension Snapshot {
         isFromReceipt = true
     }
 
-    /// Nil: the receipt names no purchase.
+    /// Returns nil if the receipt names no purchase.
     convenience init?(_ receipt: TransactionReceipt, item: Int) {
         guard let id = receipt.transactionId, let purchase = PurchaseIdentity(receipt) else {
             return nil

@@ -177,7 +177,7 @@ struct SubscriptionRules {
 
     private struct StateAfterEnd {
         var status: SubscriptionState
-        /// Nil: no access.
+        /// It is nil without access.
         var until: Int64?
         var refresh: (at: Int64, reason: EntitlementRefresh.Reason)?
         var warning: EntitlementWarning.Code?

@@ -2,7 +2,7 @@ import AssayBytes
 
 /// What the next requests of an endpoint meet instead of the right answer.
 struct StoreFault: Sendable {
-    /// Nil: any endpoint.
+    /// It is nil for any endpoint.
     var endpoint: StoreEndpoint?
     /// Requests that it still changes.
     var count: Int64 = 1

@@ -75,7 +75,7 @@ public struct ScenarioStep: Sendable {
     let evidence: [ScenarioEvidence]
     /// Whether a local App Store notifies of the step beyond the notifications of `evidence`.
     let notifies: Bool
-    /// Nil: what the customer owns is the same as after the step before.
+    /// It is nil if the customer owns the same as after the step before.
     let expectation: ScenarioExpectation?
 
     /// The types and subtypes of the notifications, such as `DID_RENEW BILLING_RECOVERY`.

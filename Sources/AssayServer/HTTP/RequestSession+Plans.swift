@@ -242,7 +242,7 @@ extension RequestSession {
         return plan
     }
 
-    /// Admits a receipt that is verified as it arrives. Nil: it is not streamed.
+    /// Admits a receipt that is verified as it arrives, or returns nil.
     ///
     /// - Parameters:
     ///   - bodyBytes: by which it is admitted.
