@@ -31,7 +31,6 @@ final class Connection {
 
     var isOpen: Bool { life.state == .open }
     var isClosed: Bool { stream.isClosing }
-    var hasPeerEnded: Bool { life.hasPeerEnded }
     /// Whether nobody waits for an answer of the App Store, which takes seconds.
     var hasClientLeft: Bool { session.endsWithPeer && life.hasPeerEnded }
 
@@ -166,8 +165,7 @@ final class Connection {
 
     /// Begins the pace of the next request, if any of it has arrived.
     func beginPace(began: UInt64) {
-        let hasBegun = stream.received.unreadCount > 0
-        times.pace = hasBegun ? FramePace(began: began, at: now) : nil
+        times.pace = stream.received.unreadCount > 0 ? FramePace(began: began, at: now) : nil
     }
 
     /// When the last received bytes could have been read, in milliseconds of the loop's clock.
@@ -274,8 +272,7 @@ final class Connection {
     }
 
     private func writeOutput() {
-        let isIdle = stream.unwrittenCount == 0
-        times.writePace.didGive(output.bytes.count, wasIdle: isIdle, at: now)
+        times.writePace.didGive(output.bytes.count, wasIdle: stream.unwrittenCount == 0, at: now)
         stream.write(output.bytes)
         context.turns.takeBack(output: output.takeUsed())
         times.lastActivity = now
@@ -326,12 +323,11 @@ final class Connection {
         session.measureRates(self)
         switch life.state {
         case .open: sweepOpen(isLate: isLate, at: now)
-        case .ending: break
         case .finishing:
             // Until the last answer is written, the write stall above limits the wait.
             if isLate || unwritten > 0 { times.lastUnwritten = now }
             if now - times.lastUnwritten > limits.lingerMilliseconds { stream.close() }
-        case .closed: break
+        case .ending, .closed: break
         }
     }
 
