@@ -4,6 +4,22 @@ import Testing
 
 /// What a busy worker gives to idle ones.
 @Suite struct SharingTests {
+    @Test("Half a millisecond of work, then the sockets; a read can take as long as the work")
+    func shareOfTheLoop() {
+        let slice: UInt64 = 500_000
+        var share = LoopShare(began: 1000)
+        for (worked, canWork) in [(0, true), (slice - 1, true), (slice, false), (2 * slice, false)]
+        {
+            share.worked = worked
+            #expect(share.canWork == canWork)
+            #expect(share.canRead(at: 1000 + worked + slice - 1))
+            #expect(!share.canRead(at: 1000 + worked + slice))
+        }
+        // A rest without reading makes the share longer.
+        share.end = 3 * slice
+        #expect(share.canWork)
+    }
+
     @Test(
         "The first slice goes when two wait, the next when one does, the rest unless it is tiny",
         arguments: [
