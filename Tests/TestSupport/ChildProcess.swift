@@ -34,7 +34,7 @@ package final class ChildProcess: Sendable {
 
     /// The process's identifier.
     package let number: pid_t
-    /// The exit status, or the negated signal that ended it. It is nil until the process is collected.
+    /// The exit status, or the negated signal that ended it; nil until the process is collected.
     private let collected = Locked<Int32?>(nil)
 
     /// - Parameter environment: nil: that of this process.
