@@ -8,6 +8,31 @@ func parse(_ text: String) throws(JSONError) -> JSONValue {
 }
 
 struct JSONTests {
+    @Test("strings with escapes at each place have the bytes of their text")
+    func decodedBytes() throws {
+        let parts: [(escaped: String, text: String)] = [
+            (#"\""#, "\""), (#"\\"#, "\\"), (#"\/"#, "/"), (#"\n"#, "\n"), (#"\u0000"#, "\0"),
+            (#"\u0041"#, "A"), (#"\u00e9"#, "é"), (#"\u20AC"#, "€"), (#"\ud83d\ude00"#, "😀"),
+            ("é", "é"), ("😀", "😀"),
+        ]
+        for (escaped, text) in parts {
+            for before in 0...40 {
+                let (start, end) = (
+                    String(repeating: "a", count: before), String(repeating: "b", count: before % 9)
+                )
+                let json = "[\"" + start + escaped + end + escaped + "\"]"
+                let document = try JSONDocument.parse(Array(json.utf8))
+                let elements = Array(try #require(document.root.elements))
+                let value = try #require(elements.first)
+                let expected = start + text + end + text
+                #expect(value.bytes == Array(expected.utf8), "\(escaped) after \(before)")
+                #expect(value.string == expected)
+                #expect(value.withUTF8 { $0.array } == Array(expected.utf8))
+            }
+        }
+        #expect(try JSONDocument.parse(Array("1".utf8)).root.bytes == nil)
+    }
+
     @Test(
         "What is JSON, and of which kind",
         arguments: [

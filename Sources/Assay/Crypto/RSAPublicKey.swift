@@ -45,6 +45,8 @@ package enum RSAScheme: Sendable, Equatable {
 /// share it.
 @safe package final class RSAPublicKey: @unchecked Sendable {
     private let key: OpaquePointer
+    /// The modulus of a key with the exponent 65537; nil for others.
+    private let modulus: [UInt8]?
     /// The length of the modulus in octets, and so of every signature.
     package let modulusOctets: Int
     package let bits: Int
@@ -66,6 +68,7 @@ package enum RSAScheme: Sendable, Equatable {
         else { return nil }
         guard let key = unsafe Self.makeKey(modulus, exponent) else { return nil }
         unsafe self.key = key
+        self.modulus = value == PowerOf65537.exponent ? modulus.array : nil
     }
 
     deinit { unsafe EVP_PKEY_free(key) }
@@ -141,7 +144,7 @@ package enum RSAScheme: Sendable, Equatable {
         let found = idle.withLock { idle in
             idle.lastIndex { $0.scheme == scheme }.map { idle.remove(at: $0) }
         }
-        return unsafe found ?? PreparedRSAKey(key, scheme)
+        return unsafe found ?? PreparedRSAKey(key, modulus, scheme)
     }
 
     /// Verifies a signature over a message.
@@ -161,15 +164,30 @@ package enum RSAScheme: Sendable, Equatable {
     }
 }
 
-/// A key prepared for verification by EVP with one scheme. Not thread-safe.
+/// A key prepared for verification with one scheme. Not thread-safe.
 @safe private final class PreparedRSAKey: @unchecked Sendable {
-    private let context: VerifyContext
+    private enum Method {
+        case evp(VerifyContext)
+        case power(PowerOf65537)
+    }
+
+    private let method: Method
     let scheme: RSAScheme
 
-    init(_ key: OpaquePointer, _ scheme: RSAScheme) {
+    /// - Parameter modulus: that of a key with the exponent 65537.
+    init(_ key: OpaquePointer, _ modulus: [UInt8]?, _ scheme: RSAScheme) {
+        self.scheme = scheme
+        if case .pkcs1(let algorithm) = scheme, let modulus {
+            method = .power(PowerOf65537(modulus: modulus.span, algorithm))
+        } else {
+            method = unsafe .evp(Self.context(key, scheme))
+        }
+    }
+
+    private static func context(_ key: OpaquePointer, _ scheme: RSAScheme) -> VerifyContext {
         let method = unsafe scheme.digestAlgorithm == .sha1 ? RSAMethods.sha1 : RSAMethods.sha256
         let padding = scheme == .pss ? RSA_PKCS1_PSS_PADDING : RSA_PKCS1_PADDING
-        unsafe context = VerifyContext(key) { context in
+        return unsafe VerifyContext(key) { context in
             unsafe precondition(EVP_PKEY_CTX_set_rsa_padding(context, padding) == 1)
             unsafe precondition(EVP_PKEY_CTX_set_signature_md(context, method) == 1)
             guard scheme == .pss else { return }
@@ -177,11 +195,13 @@ package enum RSAScheme: Sendable, Equatable {
             unsafe precondition(
                 EVP_PKEY_CTX_set_rsa_pss_saltlen(context, Int32(RSA_PSS_SALTLEN_DIGEST)) == 1)
         }
-        self.scheme = scheme
     }
 
     func verifies(_ signature: Span<UInt8>, overDigest digest: Span<UInt8>) -> Bool {
-        context.verifies(signature, overDigest: digest)
+        switch method {
+        case .evp(let context): context.verifies(signature, overDigest: digest)
+        case .power(let power): power.verifies(signature, overDigest: digest)
+        }
     }
 }
 

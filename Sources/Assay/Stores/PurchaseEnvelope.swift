@@ -42,17 +42,14 @@ struct PurchaseEnvelope: Sendable, Equatable {
         if let data = root["data"], let signature = root["signature"], root.count == 2,
             data.kind == .string, signature.kind == .string
         {
-            let text = bytes(data)
-            if text.first == UInt8(ascii: "{") {
-                return .found(PurchaseEnvelope(data: text, signature: bytes(signature)))
+            if let text = data.bytes, text.first == UInt8(ascii: "{") {
+                return .found(PurchaseEnvelope(data: text, signature: signature.bytes ?? []))
             }
         }
         var search = PurchaseSearch()
         search.visit(root, depth: 0)
         return search.result
     }
-
-    static func bytes(_ value: JSONValue) -> [UInt8] { value.withUTF8 { $0.array } ?? [] }
 }
 
 /// The search for a purchase in nested objects.
@@ -116,13 +113,13 @@ private struct PurchaseSearch {
             guard let role = Self.roles[key] else { continue }
             switch (role, value.kind) {
             case (.text, .string):
-                if let json = Self.json(PurchaseEnvelope.bytes(value)), text == nil {
+                if let json = Self.json(value.bytes ?? []), text == nil {
                     text = json
                 }
             case (.text, .object), (.container, .object), (.container, .string):
                 inside.append(value)
                 if role == .text { hasObject = true }
-            case (.signature, .string): signature = signature ?? PurchaseEnvelope.bytes(value)
+            case (.signature, .string): signature = signature ?? value.bytes
             case (.algorithm, .string): algorithm = value.string
             default: break
             }
@@ -143,7 +140,7 @@ private struct PurchaseSearch {
             if let members = value.members {
                 visit(members, depth: depth + 1)
             } else {
-                visit(PurchaseEnvelope.bytes(value), depth: depth + 1)
+                visit(value.bytes ?? [], depth: depth + 1)
             }
         }
     }

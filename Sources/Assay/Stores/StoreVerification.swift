@@ -36,7 +36,7 @@ extension VerificationRequest {
             let date = try claims.effectiveDate(now).timestamp()
             try claims.check(expectations, effectiveDate: date, log: log)
             answer.evidence = evidence
-            answer.detail += state.remark
+            if state != .purchased { answer.detail += state.remark }
         } catch {
             log?.didRefuse()
             (answer.verdict, answer.detail) = (error.verdict, error.detail)

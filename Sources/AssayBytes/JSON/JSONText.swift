@@ -58,6 +58,25 @@ extension Span<UInt8> {
 
     // MARK: Validated strings
 
+    /// The UTF-8 bytes of a string token with escapes decoded.
+    @usableFromInline
+    func unescapedBytes(_ token: JSONToken) -> [UInt8] {
+        let (start, end) = (token.content.lowerBound, token.content.upperBound)
+        var decoded: [UInt8] = []
+        // An escape is longer than its bytes.
+        decoded.append(addingCapacity: end - start) { output in
+            var position = start
+            while position < end {
+                let stop = endOfPlainJSON(from: position)
+                extracting(position..<stop).append(to: &output)
+                guard stop < end else { return }
+                var bytes = JSONStringBytes(self, stop..<end)
+                position = bytes.copyFirst(to: &output)
+            }
+        }
+        return decoded
+    }
+
     /// Whether two string tokens have the same text after decoding escapes.
     func equalJSONStrings(_ left: JSONToken, _ right: JSONToken) -> Bool {
         if !left.escaped, !right.escaped {
@@ -103,9 +122,24 @@ struct JSONStringBytes: ~Escapable {
 
     @_lifetime(copy text)
     init(_ text: Span<UInt8>, _ token: JSONToken) {
+        self.init(text, token.content)
+    }
+
+    /// An iterator over a range of a string's content that begins with a whole character or escape.
+    @_lifetime(copy text)
+    init(_ text: Span<UInt8>, _ range: Range<Int>) {
         self.text = text
-        position = token.content.lowerBound
-        end = token.content.upperBound
+        position = range.lowerBound
+        end = range.upperBound
+    }
+
+    /// Appends the first byte, or all bytes of an escape. Returns the position after it.
+    mutating func copyFirst(to output: inout OutputSpan<UInt8>) -> Int {
+        repeat {
+            guard let byte = next() else { break }
+            output.append(byte)
+        } while pending != 0
+        return position
     }
 
     mutating func next() -> UInt8? {

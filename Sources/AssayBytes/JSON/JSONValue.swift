@@ -50,12 +50,19 @@ package struct JSONValue: Sendable {
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
         guard kind == .string else { return nil }
+        let text = document.text
         if token.escaped {
-            let decoded = Array(document.string(token).utf8)
+            let decoded = text.span.unescapedBytes(token)
             return try body(decoded.span)
         }
-        let text = document.text
         return try body(text.span.extracting(token.content))
+    }
+
+    /// A copy of a string's UTF-8 bytes, escapes decoded; nil for other types.
+    package var bytes: [UInt8]? {
+        guard kind == .string else { return nil }
+        let text = document.text
+        return token.escaped ? text.span.unescapedBytes(token) : text.span.array(token.content)
     }
 
     package var bool: Bool? {
@@ -194,11 +201,8 @@ extension Span<UInt8> {
 
     @usableFromInline
     func unescaped(_ token: JSONToken) -> String {
-        var decoded: [UInt8] = []
-        decoded.reserveCapacity(token.content.count)
-        var bytes = JSONStringBytes(self, token)
-        while let byte = bytes.next() { decoded.append(byte) }
-        return String(decoding: decoded, as: UTF8.self)
+        let decoded = unescapedBytes(token)
+        return decoded.span.validatedText(0..<decoded.count)
     }
 
     /// Whether a validated string token has exactly these UTF-8 bytes after decoding escapes.
