@@ -89,6 +89,59 @@ import Testing
         }
     }
 
+    @Test("a signature in other base64: URL-safe, without padding, in lines, with escapes")
+    func signatureForms() throws {
+        // One with both characters in which the alphabets differ.
+        let text = try #require(
+            (1...40).lazy.map { Store.google(index: $0) }.first {
+                let signature = try? Store.minter.signature(of: $0, .google)
+                return signature?.contains(UInt8(ascii: "+")) == true
+                    && signature?.contains(UInt8(ascii: "/")) == true
+            })
+        let signature = String(
+            decoding: try Store.minter.signature(of: text, .google), as: UTF8.self)
+        let urlSafe = signature.replacingAll("+", "-").replacingAll("/", "_")
+        let unpadded = String(signature.dropLast(2))
+        #expect(unpadded + "==" == signature)
+        func lines(_ text: String, _ end: String) -> String {
+            String(text.prefix(76)) + end + String(text.dropFirst(76)) + end
+        }
+        let data = JSONWriter.quoted(text)
+        let good = [
+            signature, urlSafe, unpadded, urlSafe.replacingAll("=", ""),
+            lines(signature, "\\n"), lines(signature, "\\r\\n"), lines(urlSafe, "\\n"),
+            signature.replacingAll("/", "\\/"), signature.replacingAll("=", "\\u003d"),
+        ]
+        for signature in good {
+            let answer = Store.verify(Array(#"{"data":\#(data),"signature":"\#(signature)"}"#.utf8))
+            #expect(answer.verdict == .valid, "\(signature.prefix(8)): \(answer.detail)")
+        }
+        let mixed = signature.replacingAll("+", "-")
+        for signature in [mixed, signature + "=", unpadded + "=A", urlSafe + "*"] {
+            let answer = Store.verify(Array(#"{"data":\#(data),"signature":"\#(signature)"}"#.utf8))
+            #expect(answer.verdict == .malformed, "\(answer.detail)")
+        }
+    }
+
+    @Test("a text with escapes that JSON writers differ in")
+    func textForms() throws {
+        let text = Store.google(changing: ["developerPayload": #""é\/\u00e9 \"x\"""#])
+        let signature = try Store.minter.signature(of: text, .google)
+        let plain = JSONWriter.quoted(text)
+        let forms = [
+            plain, plain.replacingAll("/", "\\/"), plain.replacingAll("é", "\\u00E9"),
+            plain.replacingAll(":", "\\u003a"), plain.replacingAll("{", "\\u007B"),
+        ]
+        #expect(Set(forms).count == forms.count)
+        for form in forms {
+            let evidence =
+                "{ \"signature\" :\"" + String(decoding: signature, as: UTF8.self)
+                + "\",\n\"data\":" + form + "}\n"
+            let answer = Store.verify(Array(evidence.utf8))
+            #expect(answer.verdict == .valid, "\(form.prefix(40)): \(answer.detail)")
+        }
+    }
+
     @Test("each form, with a signature of other bytes, is refused")
     func damagedForms() {
         for (name, text, _) in Self.forms where name != "base64" {

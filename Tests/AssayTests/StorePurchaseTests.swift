@@ -275,7 +275,12 @@ import Testing
         let der = Store.minter.key.subjectPublicKeyInfo
         let base64 = Base64.encode(der.span)
         let lines = Array(base64[..<64]) + [0x0A] + base64[64...] + [0x0D, 0x0A]
-        for form in [base64, lines, der, PEM.encode(der, label: "PUBLIC KEY")] {
+        let pem = PEM.encode(der, label: "PUBLIC KEY")
+        let joined = pem.filter { $0 != 0x0A }
+        let urlSafe = base64.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: "-") : $0 }
+            .map { $0 == UInt8(ascii: "/") ? UInt8(ascii: "_") : $0 }
+        let spaced = [0x20] + base64 + [0x0A]
+        for form in [base64, lines, der, pem, joined, urlSafe, spaced] {
             #expect(try PurchaseKey(form) == Store.key)
         }
         func refusal(_ text: [UInt8], legacy: Bool = false) -> PurchaseKeyError? {

@@ -50,15 +50,28 @@ public struct PurchaseKey: Sendable, Equatable {
         // The base64 of a SEQUENCE begins with another character.
         if text.first == Tag.sequence.rawValue { return text }
         guard !text.isEmpty else { throw .notAKey("it is empty") }
-        let lines = text.split { $0 == 0x0A || $0 == 0x0D }.filter {
-            !$0.starts(with: "-----".utf8)
-        }
-        let digits = Array(lines.joined()).span.withoutWhiteSpace
+        let digits = withoutMarks(text)
         do throws(Base64Error) {
-            return try Base64.decode(digits.span)
+            return try Base64.decodeLenient(digits.span)
         } catch {
             throw .notAKey("it is not base64: \(error)")
         }
+    }
+
+    /// A copy without PEM's marks, which need not be lines of their own.
+    private static func withoutMarks(_ text: [UInt8]) -> [UInt8] {
+        let dashes = Array("-----".utf8)
+        var (digits, isMark, index) = ([UInt8](), false, 0)
+        while index < text.count {
+            if text[index...].starts(with: dashes) {
+                isMark.toggle()
+                index += dashes.count
+            } else {
+                if !isMark { digits.append(text[index]) }
+                index += 1
+            }
+        }
+        return digits
     }
 
     public static func == (left: Self, right: Self) -> Bool {

@@ -32,8 +32,12 @@ struct UnverifiedPurchase: Sendable {
         log?.begin(.algorithm, found: envelope.algorithm)
         scheme = try Self.scheme(envelope.algorithm, kind)
         log?.begin(.signatureText, found: "\(envelope.signature.count) characters")
-        hasSpaces = envelope.signature.contains(UInt8(ascii: " "))
-        signature = try Self.octets(envelope.signature, document)
+        if let octets = try? Base64.decode(envelope.signature.span), !octets.isEmpty {
+            (signature, hasSpaces) = (octets, false)
+        } else {
+            signature = try Self.octets(envelope.signature, document)
+            hasSpaces = envelope.signature.contains(UInt8(ascii: " "))
+        }
     }
 
     private static func envelope(
@@ -80,12 +84,12 @@ struct UnverifiedPurchase: Sendable {
         }
     }
 
-    /// Decodes the signature. White space is skipped: some libraries break its lines.
+    /// Decodes a signature that is not canonical base64. Some libraries break its lines, write it
+    /// in the URL-safe alphabet, or leave the padding out.
     private static func octets(
         _ text: [UInt8], _ document: JSONDocument
     ) throws(Refusal) -> [UInt8] {
-        let digits = text.span.withoutWhiteSpace
-        guard !digits.isEmpty else {
+        guard text.contains(where: { !$0.isWhiteSpace }) else {
             let product = document.root["productId"]?.string
             throw Refusal(
                 .invalidSignature,
@@ -95,13 +99,9 @@ struct UnverifiedPurchase: Sendable {
                     : "the signature is empty: the app sent no value")
         }
         do throws(Base64Error) {
-            return try Base64.decode(digits.span)
+            return try Base64.decodeLenient(text.span)
         } catch {
             if text.contains(UInt8(ascii: " ")) { throw Refusal(.malformed, spacesText) }
-            if digits.contains(where: { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }) {
-                throw Refusal(
-                    .malformed, "the signature is URL-safe base64: send it as the store gave it")
-            }
             throw Refusal(.malformed, "the signature is not base64: \(error)")
         }
     }

@@ -19,6 +19,22 @@ package enum Base64 {
         try Base64Digits.standard.decode(text.extracting(0..<end), into: &bytes)
     }
 
+    /// Decodes base64 as libraries and consoles write it: in either alphabet, with white space
+    /// anywhere, and with or without padding.
+    package static func decodeLenient(_ text: Span<UInt8>) throws(Base64Error) -> [UInt8] {
+        // The canonical form, without a copy.
+        if let bytes = try? decode(text) { return bytes }
+        let digits = text.withoutWhiteSpace
+        var end = digits.count
+        if end > 0, digits[end - 1] == Base64Digits.padding { end -= 1 }
+        if end > 0, digits[end - 1] == Base64Digits.padding { end -= 1 }
+        let isURL = digits.contains { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+        var bytes: [UInt8] = []
+        try (isURL ? Base64Digits.url : .standard)
+            .decode(digits.span.extracting(0..<end), into: &bytes)
+        return bytes
+    }
+
     package static func isDigit(_ character: UInt8) -> Bool { value(of: character) != nil }
 
     /// The value of a digit; nil for other characters, padding included.
