@@ -26,6 +26,8 @@ struct StorePurchase {
     /// End of the subscription's period; nil where the store does not say it.
     let end: Timestamp?
     let isRevoked: Bool
+    /// Whether the store says that the subscription has ended, whatever its end.
+    private(set) var hasExpired = false
     let willRenew: Bool?
     /// The names of a subscription's periods, which are one subscription.
     let subscription: String
@@ -88,7 +90,8 @@ struct StorePurchase {
     /// - Parameter signed: when Huawei signed it, also as part of a subscription's state.
     private init(
         _ payload: HarmonyPurchase, signed: Timestamp? = nil, end: Timestamp? = nil,
-        willRenew: Bool? = nil, subscription: String? = nil, json: [UInt8], item: Int
+        willRenew: Bool? = nil, subscription: String? = nil, isRevoked: Bool = false,
+        json: [UInt8], item: Int
     ) {
         self.item = item
         environment = payload.storeEnvironment
@@ -106,7 +109,7 @@ struct StorePurchase {
         quantity = Int64(payload.quantity ?? 1)
         account = nil
         self.end = end
-        isRevoked = payload.revocationTime != nil
+        self.isRevoked = isRevoked || payload.revocationTime != nil
         self.willRenew = willRenew
         self.subscription = subscription ?? payload.purchaseToken ?? token
         // Huawei dates its statements. One of a subscription's state knows more than its order.
@@ -126,10 +129,14 @@ struct StorePurchase {
         self.init(
             order, signed: payload.signedTime ?? order.signedTime, end: payload.expiresTime,
             willRenew: payload.autoRenewStatusCode.map { $0 == 1 },
-            subscription: payload.purchaseToken ?? payload.subscriptionId, json: evidence.json,
-            item: item)
+            subscription: payload.purchaseToken ?? payload.subscriptionId,
+            isRevoked: payload.status == Self.revokedStatus, json: evidence.json, item: item)
         group = payload.subGroupId
+        hasExpired = payload.status == Self.expiredStatus
     }
+
+    /// Huawei's numbers of a subscription's state.
+    private static let (expiredStatus, revokedStatus): (Int32, Int32) = (2, 5)
 
     /// A state follows those before it: pending, purchased, then what takes away.
     private static func rank(_ state: PurchaseState) -> Int64 {

@@ -166,6 +166,7 @@ struct StoreRules {
         if purchase.isRevoked || [.canceled, .refunded].contains(purchase.state) {
             return .revoked
         }
+        if purchase.hasExpired { return .expired }
         guard purchase.state == .purchased, let end = purchase.end else { return .unknown }
         if now < end.milliseconds { return .active }
         return purchase.willRenew == false ? .expired : .unknown

@@ -93,10 +93,9 @@ extension Samples {
                 }
                 status.object("renewalInfo") { renewal in
                     renewal.member("productId", productId)
-                    renewal.member("autoRenewStatusCode", 1 as Int64)
+                    renewal.member("autoRenewStatusCode", "1")
                 }
             }
-            payload.member("signedTime", signed)
         }
         return writer.text
     }

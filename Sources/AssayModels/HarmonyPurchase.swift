@@ -33,7 +33,11 @@ public struct HarmonyPurchase: Equatable, Sendable {
     public init() {}
 
     /// The state at the moment of the signature.
-    public var state: PurchaseState { revocationTime == nil ? .purchased : .refunded }
+    public var state: PurchaseState {
+        if revocationTime != nil || revocationReasonCode != nil { return .refunded }
+        // Huawei writes the time once the purchase is complete.
+        return purchaseTime == nil ? .pending : .purchased
+    }
 
     /// Production or Sandbox; a value that Huawei adds later keeps its name.
     public var storeEnvironment: StoreEnvironment { StoreEnvironment(harmony: environment) }
@@ -54,7 +58,7 @@ public struct HarmonySubscription: Equatable, Sendable {
     public var subscriptionId: String?
     /// Names the subscription for Huawei's API.
     public var purchaseToken: String?
-    /// The state by Huawei's number; 1 is active.
+    /// The state by Huawei's number: 1 active, 2 expired, 3 charging is retried, 5 revoked.
     public var status: Int32?
     /// End of the period.
     public var expiresTime: Timestamp?
@@ -62,7 +66,8 @@ public struct HarmonySubscription: Equatable, Sendable {
     public var lastPurchaseOrder: HarmonyPurchase?
     /// Whether it renews: 1 yes, 0 no.
     public var autoRenewStatusCode: Int32?
-    /// When Huawei signed this payload; the effective date of its verification.
+    /// When Huawei signed this payload, where it says so: Huawei documents the member for the order
+    /// alone. Without it the effective date is that of the verification.
     public var signedTime: Timestamp?
 
     /// Creates a state without members.

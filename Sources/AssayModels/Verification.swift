@@ -29,7 +29,7 @@ public struct Verification: Equatable, Sendable {
     /// The payload; present exactly when the verdict is VALID.
     public var evidence: VerifiedEvidence?
     /// The wrapper that the evidence was in, if the verifier opened one: `Unity`, `React Native`,
-    /// `Cordova`, `Flutter` or `Billing Library`.
+    /// `Cordova`, `Flutter`, `Billing Library` or `IAP Kit`.
     public var unwrapped: String?
 
     /// Creates a verification.

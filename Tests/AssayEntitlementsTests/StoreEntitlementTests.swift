@@ -119,6 +119,30 @@ import Testing
         #expect(Entitlements(of: [nameless], at: Self.now).apps.isEmpty)
     }
 
+    @Test("a subscription that HarmonyOS calls revoked or expired is not in force")
+    func harmonyStatus() throws {
+        for (status, expected) in [
+            (1, .active), (2, .expired), (3, .active), (5, .revoked),
+        ] as [(Int32, SubscriptionState)] {
+            var state = HarmonySubscription()
+            state.applicationId = "100"
+            state.purchaseToken = "t"
+            state.status = status
+            state.expiresTime = Timestamp(day: 31)
+            var order = HarmonyPurchase()
+            order.purchaseOrderId = "o"
+            order.productId = "pass"
+            order.purchaseTime = Timestamp(day: 1)
+            order.signedTime = Timestamp(day: 1)
+            state.lastPurchaseOrder = order
+            let item = Evidence.item(.harmonySubscription(VerifiedPayload(state, json: [1])))
+            let answer = Entitlements(of: [item], at: Self.now)
+            let group = try #require(answer.apps.first?.subscriptionGroups.first)
+            #expect(group.deciding.status == expected, "\(status)")
+            #expect(group.isEntitled == (expected == .active))
+        }
+    }
+
     @Test("a customer of three stores has an entry for each, whatever the order")
     func threeStores() throws {
         let items = [

@@ -32,6 +32,12 @@ import Testing
                 environment: environment, signedDate: Fixture.now), changes)
     }
 
+    private static func subscription() -> [UInt8] {
+        Samples.harmonySubscription(
+            index: 1, applicationId: application, productId: "month", environment: .production,
+            signedDate: Fixture.now)
+    }
+
     private static func sign(_ payload: [UInt8], _ chain: SigningChain = chain) -> [UInt8] {
         Fixture.made { try Minter(chain).sign(payload) }
     }
@@ -47,9 +53,7 @@ import Testing
 
     @Test("purchases, subscriptions and notifications are VALID, alone and in a POST body")
     func kinds() throws {
-        let subscription = Samples.harmonySubscription(
-            index: 1, applicationId: Self.application, productId: "month",
-            environment: .production, signedDate: Fixture.now)
+        let subscription = Self.subscription()
         let notification = Samples.harmonyNotification(
             index: 1, applicationId: Self.application, productId: "gold",
             environment: .production, signedDate: Fixture.now)
@@ -150,6 +154,50 @@ import Testing
         #expect(Self.verify(Self.sign(other)).verdict == .valid)
     }
 
+    @Test("the objects of IAP Kit around a token are opened, one with two tokens is not")
+    func objects() {
+        let order = String(decoding: Self.sign(Self.purchase()), as: UTF8.self)
+        let state = String(decoding: Self.sign(Self.subscription()), as: UTF8.self)
+        let cases: [(String, EvidenceKind)] = [
+            (#"{"type":0,"jwsPurchaseOrder":"\#(order)"}"#, .harmonyPurchase),
+            (#"{"responseCode":"0","jwsPurchaseOrder":"\#(order)"}"#, .harmonyPurchase),
+            (#"{"type":2,"jwsSubscriptionStatus":"\#(state)"}"#, .harmonySubscription),
+            (#"{"responseCode":"0","jwsSubGroupStatus":"\#(state)"}"#, .harmonySubscription),
+        ]
+        for (text, kind) in cases {
+            let evidence = Array(text.utf8)
+            let answer = Self.verify(evidence, as: kind)
+            #expect(answer.verdict == .valid, "\(answer.detail)")
+            #expect(answer.unwrapped == "IAP Kit")
+            #expect(Verifier.likelyKind(of: evidence.span) == kind)
+        }
+        let both = #"{"jwsPurchaseOrder":"\#(order)","jwsSubscriptionStatus":"\#(state)"}"#
+        let answer = Self.verify(Array(both.utf8))
+        #expect(answer.verdict == .malformed && answer.detail.contains("one item at a time"))
+    }
+
+    @Test("a subscription's state has no date: it counts as of now, and is as old as its order")
+    func subscriptionDate() throws {
+        let token = Self.sign(Self.subscription())
+        let day: Int64 = 86_400_000
+        let later = Fixture.now.advanced(by: 30 * day)
+        func verify(_ oldest: Timestamp?) -> Verification {
+            Self.verifier.verify(
+                token.span, as: .harmonySubscription, policy: Self.policy,
+                expecting: Expectations(notOlderThan: oldest), at: later)
+        }
+        let answer = verify(nil)
+        #expect(answer.verdict == .valid)
+        #expect(answer.evidenceKey?.hasSuffix("/\(Fixture.now.milliseconds)") == true)
+        #expect(verify(Fixture.now).verdict == .valid)
+        #expect(verify(Timestamp(milliseconds: Fixture.now.milliseconds + 1)).verdict == .mismatch)
+        // The certificates have to be valid now.
+        let afterAll = Fixture.now.advanced(by: 4000 * day)
+        let expired = Self.verifier.verify(
+            token.span, as: .harmonySubscription, policy: Self.policy, at: afterAll)
+        #expect(expired.verdict == .certificateExpired)
+    }
+
     @Test("a changed token is refused")
     func changed() {
         let token = Self.sign(Self.purchase())
@@ -163,9 +211,19 @@ import Testing
 
     @Test("a refunded purchase is VALID and not paid")
     func refunded() {
-        let token = Self.sign(Self.purchase(changing: ["revocationTime": "1700000000000"]))
-        let answer = Self.verify(token)
-        #expect(answer.verdict == .valid && answer.state == .refunded)
+        for changes: KeyValuePairs<String, String?> in [
+            ["revocationTime": "1700000000000"], ["purchaseOrderRevocationReasonCode": #""0""#],
+        ] {
+            let answer = Self.verify(Self.sign(Self.purchase(changing: changes)))
+            #expect(answer.verdict == .valid && answer.state == .refunded)
+            #expect(answer.detail.contains("grant nothing"))
+        }
+    }
+
+    @Test("an order without a time of the purchase is not complete, and not paid")
+    func incomplete() {
+        let answer = Self.verify(Self.sign(Self.purchase(changing: ["purchaseTime": nil])))
+        #expect(answer.verdict == .valid && answer.state == .pending)
         #expect(answer.detail.contains("grant nothing"))
     }
 

@@ -808,7 +808,7 @@ type Verification struct {
 	// notification_uuid, which retries share. Absent until the signature verifies.
 	EvidenceKey string
 	// The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova,
-	// Flutter or Billing Library.
+	// Flutter, Billing Library or IAP Kit.
 	Unwrapped string
 	// The state of a purchase of another store than Apple's: PURCHASED, PENDING, CANCELED, REFUNDED or
 	// UNKNOWN. Only PURCHASED is paid. Absent for Apple's evidence, and until the signature verifies.

@@ -10,6 +10,8 @@ package enum EvidenceWrapper: String, CaseIterable, Sendable {
     case flutter = "Flutter"
     /// The Purchase object of Google's Billing Library.
     case billingLibrary = "Billing Library"
+    /// The PurchaseData of Huawei's IAP Kit, and the answers of its server API.
+    case iapKit = "IAP Kit"
 
     /// The name, for messages.
     var phrase: String {
@@ -19,6 +21,7 @@ package enum EvidenceWrapper: String, CaseIterable, Sendable {
         case .cordova: "a purchase object of cordova-plugin-purchase"
         case .flutter: "verification data of Flutter's in_app_purchase"
         case .billingLibrary: "a Purchase of Google's Billing Library"
+        case .iapKit: "a PurchaseData of Huawei's IAP Kit"
         }
     }
 
@@ -27,6 +30,10 @@ package enum EvidenceWrapper: String, CaseIterable, Sendable {
         "jwsRepresentation", "jwsRepresentationIOS", "jwsRepresentationIos",
         "verificationResultIOS", "purchaseToken", "serverVerificationData", "transactionReceipt",
         "appStoreReceipt",
+    ]
+    /// Those of Huawei's IAP Kit.
+    private static let iapKitNames = [
+        "jwsPurchaseOrder", "jwsSubscriptionStatus", "jwsSubGroupStatus",
     ]
     /// Members that have an object with such members.
     private static let objects = ["transaction", "verificationData"]
@@ -49,7 +56,7 @@ package enum EvidenceWrapper: String, CaseIterable, Sendable {
 
     /// Whether an object with these members can be a wrapper.
     static func isLikely(_ members: TopMembers) -> Bool {
-        (names + objects + ["Store"]).contains(where: members.has)
+        (names + iapKitNames + objects + ["Store"]).contains(where: members.has)
     }
 
     /// Whether this is a wrapper with different items, none of which takes precedence.
@@ -67,6 +74,8 @@ package enum EvidenceWrapper: String, CaseIterable, Sendable {
         if root["Store"] != nil, let payload = root["Payload"] {
             return (.unity, items(ofPayload: payload))
         }
+        let ofIAPKit = iapKitNames.compactMap { root[$0].flatMap(evidence) }
+        guard ofIAPKit.isEmpty else { return (.iapKit, ofIAPKit) }
         var items = Self.items(of: root)
         var isNested = false
         for name in objects {

@@ -23,6 +23,8 @@ struct EvidenceClaims: Equatable, Sendable {
     var purchaseToken: String?
     /// When it was bought, in evidence that has no date of its signature.
     var purchaseDate: Timestamp?
+    /// When the store signed the order inside, in evidence that has no date of its own.
+    var orderDate: Timestamp?
     /// The binding to one device.
     var deviceBinding: DeviceBinding?
     /// The purchase that the evidence is about; nil for evidence of none or of several.

@@ -152,8 +152,9 @@ package struct PreparedVerification: Sendable {
                 case .validated: break
                 }
             }
-            try claims.check(
-                request.expectations, effectiveDate: jws.effectiveDate, log: request.log)
+            // Without a date of its own the evidence counts as of now, and is as old as its order.
+            let date = min(jws.effectiveDate, claims.orderDate ?? jws.effectiveDate)
+            try claims.check(request.expectations, effectiveDate: date, log: request.log)
         } catch {
             request.log?.didRefuse()
             return .answered(request.refused(error, jws.chain, claims))

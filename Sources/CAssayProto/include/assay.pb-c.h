@@ -1617,7 +1617,7 @@ struct  Assay__V1__Verification
   ProtobufCBinaryData evidence_key;
   /*
    * The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova,
-   * Flutter or Billing Library.
+   * Flutter, Billing Library or IAP Kit.
    */
   protobuf_c_boolean has_unwrapped;
   ProtobufCBinaryData unwrapped;

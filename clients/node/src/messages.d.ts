@@ -793,7 +793,7 @@ export interface Verification {
   evidenceKey?: string
   /**
    * The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova,
-   * Flutter or Billing Library.
+   * Flutter, Billing Library or IAP Kit.
    */
   unwrapped?: string
   /**

@@ -867,7 +867,7 @@ class Verification(Message):
     notification_uuid, which retries share. Absent until the signature verifies."""
     unwrapped: Optional[str] = None
     """The wrapper that the evidence was in, if the server opened one: Unity, React Native,
-    Cordova, Flutter or Billing Library."""
+    Cordova, Flutter, Billing Library or IAP Kit."""
     state: Optional[str] = None
     """The state of a purchase of another store than Apple's: PURCHASED, PENDING, CANCELED,
     REFUNDED or UNKNOWN. Only PURCHASED is paid. Absent for Apple's evidence, and until the

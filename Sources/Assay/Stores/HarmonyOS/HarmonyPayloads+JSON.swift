@@ -136,7 +136,8 @@ extension EvidenceClaims {
         purchase = order?.purchaseOrderId.map { PurchaseIdentity(purchaseToken: $0) }
         statement = Statement(
             subscription.subscriptionId ?? subscription.purchaseToken,
-            signed: subscription.signedTime)
+            signed: subscription.signedTime ?? order?.signedTime)
+        if subscription.signedTime == nil { orderDate = order?.signedTime }
     }
 
     fileprivate init(_ notification: HarmonyNotification) {

@@ -33,7 +33,7 @@ package assay.client.model;
  *     notification, its notification_uuid, which retries share. Absent until the signature
  *     verifies.
  * @param unwrapped The wrapper that the evidence was in, if the server opened one: Unity, React
- *     Native, Cordova, Flutter or Billing Library.
+ *     Native, Cordova, Flutter, Billing Library or IAP Kit.
  * @param state The state of a purchase of another store than Apple's: PURCHASED, PENDING, CANCELED,
  *     REFUNDED or UNKNOWN. Only PURCHASED is paid. Absent for Apple's evidence, and until the
  *     signature verifies.
@@ -535,7 +535,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
 
         /**
          * The wrapper that the evidence was in, if the server opened one: Unity, React Native,
-         * Cordova, Flutter or Billing Library.
+         * Cordova, Flutter, Billing Library or IAP Kit.
          */
         public Builder unwrapped(String unwrapped) {
             this.unwrapped = unwrapped;
