@@ -60,10 +60,13 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("root"),
         help: ArgumentHelp(
-            "A root to trust for every app, in addition to Apple's, PEM or DER. Repeat for more.",
+            "A root to trust for every app, in addition to Apple's, PEM or DER; without a "
+                + "configuration also for HarmonyOS. Repeat for more.",
             valueName: "file"),
         completion: .file())
     var roots: [String] = []
+
+    @OptionGroup(title: "Other stores, for every app") var stores: PurchaseKeyOptions
 
     @Option(
         help: ArgumentHelp(
@@ -217,8 +220,9 @@ struct ServeCommand: AsyncParsableCommand {
 
     private var flags: ServerSettings.Flags {
         ServerSettings.Flags(
-            listen: listen, config: config, roots: roots, workers: workers,
-            engine: engine ?? .auto, noKeyTables: noKeyTables, drainDelay: drainDelay, admin: admin,
+            listen: listen, config: config, roots: roots, stores: stores.arguments,
+            workers: workers, engine: engine ?? .auto, noKeyTables: noKeyTables,
+            drainDelay: drainDelay, admin: admin,
             adminAnyAddress: adminAnyAddress, adminExplain: adminExplain)
     }
 

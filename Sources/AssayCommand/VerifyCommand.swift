@@ -316,6 +316,16 @@ extension TrustStore {
         }
     }
 
+    /// Returns this store with those of the files pinned for HarmonyOS that are authorities. A
+    /// certificate that is none is of Xcode.
+    func pinningHarmony(authorities files: [String]) throws -> TrustStore {
+        var store = self
+        for file in files {
+            if let harmony = try? store.pinningHarmony(Input.read(file)) { store = harmony }
+        }
+        return store
+    }
+
     /// Returns this store with the certificate of a file pinned.
     func pinning(file: String, development: Bool = false) throws -> TrustStore {
         let content = try Input.read(file)

@@ -72,6 +72,59 @@ struct StorePurchaseCommandTests {
         #expect(explained.output.contains("a key of the app signed exactly these bytes"))
     }
 
+    @Test("inspect shows the signed text, the signature beside it, and what is wrong with it")
+    func inspected() throws {
+        let purchase = try mint("google")
+        func inspect(_ evidence: String) throws -> [String: Any] {
+            let answer = try Tool.run(["inspect", "--format", "json", "-"], input: evidence)
+            #expect(answer.status == 0, "\(answer.error)")
+            return try answer.json
+        }
+        let json = try inspect(purchase)
+        #expect(json["likelyKind"] as? String == "google-purchase")
+        #expect((json["problems"] as? [String])?.isEmpty == true)
+        let payload = try #require(json["unverifiedPayload"] as? [String: Any])
+        #expect(payload["packageName"] is String && payload["purchaseToken"] is String)
+        let header = try #require(json["unverifiedHeader"] as? [String: Any])
+        let signature = try #require(header["signature"] as? String)
+        #expect(header["wrapper"] == nil)
+        let wrapped = try JSONSerialization.data(
+            withJSONObject: ["Store": "GooglePlay", "Payload": purchase])
+        let ofUnity = try inspect(String(decoding: wrapped, as: UTF8.self))
+        #expect((ofUnity["unverifiedHeader"] as? [String: Any])?["wrapper"] as? String == "Unity")
+        #expect(ofUnity["unverifiedPayload"] as? [String: Any] != nil)
+        let short = try inspect(purchase.replacingOccurrences(of: signature, with: "AAAA"))
+        #expect(
+            (short["problems"] as? [String])?.contains { $0.contains("3 octets") } == true)
+        let text = try Tool.run(["inspect", "-"], input: purchase)
+        #expect(text.output.contains("packageName") && text.output.contains("UNVERIFIED payload"))
+    }
+
+    @Test("a server without a configuration takes keys and roots of its command line")
+    func serve() throws {
+        try MintedAuthority.write(to: folder)
+        let purchase = folder.write("purchase.json", try mint("google"))
+        let harmony = try Tool.run("mint", "harmony-purchase", "--ca", folder("ca"))
+        let token = folder.write("token.jws", harmony.output)
+        let arguments = ["--google-key", key("google"), "--root", folder("ca") + "/root.pem"]
+        let check = try Tool.run(["serve", "--check"] + arguments)
+        #expect(check.status == 0 && check.output.contains("google"), "\(check.output)")
+        #expect(check.output.contains("harmony"))
+        let socket = folder("s")
+        let server = try ServerProcess(["--listen", "unix:" + socket] + arguments)
+        defer { _ = server.end() }
+        for (kind, file) in [("google-purchase", purchase), ("harmony-purchase", token)] {
+            let answer = try Tool.run([
+                "verify", "--kind", kind, "--server", "unix:" + socket, file,
+            ])
+            #expect(answer.verdict == "VALID", "\(answer.output) \(answer.error)")
+        }
+        let other = try Tool.run([
+            "serve", "--check", "--google-key", folder.write("none.txt", "a key"),
+        ])
+        #expect(other.status == 2 && other.error.contains("--google-key"))
+    }
+
     @Test("a key that is none is refused before evidence is read")
     func badKeys() throws {
         let cases = [

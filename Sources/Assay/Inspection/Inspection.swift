@@ -35,7 +35,8 @@ package struct Inspection: Sendable {
     package var bundleId: String? {
         if let receipt { return receipt.bundleId }
         let root = payload?.root
-        let named = root?["bundleId"] ?? root?["data"]?["bundleId"] ?? root?["bid"]
+        let named =
+            root?["bundleId"] ?? root?["data"]?["bundleId"] ?? root?["bid"] ?? root?["packageName"]
         return named?.string ?? nested.lazy.compactMap(\.bundleId).first
     }
 
@@ -104,7 +105,7 @@ package struct Inspection: Sendable {
         }
         guard let payload, depth < InspectionLimits.depth else { return }
         if likelyKind == nil, format == .jws, payload.root.kind == .object {
-            likelyKind = PayloadKind.detect(payload)
+            likelyKind = PayloadKind.detect(payload) ?? HarmonyPayload.detect(payload.root)
         }
         var path = JSONPath()
         findNested(payload.root, &path, depth, &left)
@@ -232,10 +233,29 @@ package struct Inspection: Sendable {
     }
 
     private mutating func readJSON(_ text: Span<UInt8>) {
+        if case .found(let purchase) = PurchaseEnvelope.find(text) { return read(purchase) }
         let isText = text.count > 0 && text[0] == UInt8(ascii: "{")
         let octets = isText ? text.array : base64(text.array, "JSON")
         payload = json(octets, "evidence")
         if payload == nil { payloadText = Self.text(octets.span) }
+    }
+
+    /// A purchase of another store: the text that is signed, and what is beside it.
+    private mutating func read(_ purchase: PurchaseEnvelope) {
+        payload = json(purchase.data, "signed text")
+        if payload == nil { payloadText = Self.text(purchase.data.span) }
+        var writer = JSONWriter()
+        writer.object { object in
+            object.member("wrapper", purchase.wrapper?.rawValue)
+            object.member("signatureAlgorithm", purchase.algorithm)
+            object.member("signature", String(decoding: purchase.signature, as: UTF8.self))
+        }
+        header = try? JSONDocument.parse(writer.text, limit: .max)
+        let size = base64(purchase.signature, "signature").count
+        if !InspectionLimits.signatures.contains(size) {
+            problems.append(
+                "the signature has \(size) octets; one by a key of 2048 bits has 256")
+        }
     }
 
     /// Octets that are no JSON, shortened before they become text.
@@ -318,6 +338,8 @@ enum InspectionLimits {
     static let textBytes = 2 << 20
     /// Bytes of one JSON text. The verifier accepts none that is longer.
     static let jsonBytes = Limits.serverAnswerBytes
+    /// Octets of signatures by keys of 1024 to 4096 bits.
+    static let signatures = [128, 256, 384, 512]
     /// Apple's chains have three certificates.
     static let certificates = 16
     /// More than the three segments of a JWS, to count a few that are too many.

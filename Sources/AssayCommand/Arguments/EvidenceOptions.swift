@@ -67,9 +67,8 @@ struct EvidenceOptions: ParsableArguments {
         var trust = TrustStore.apple
         for root in roots {
             trust = try trust.pinning(file: root)
-            // A certificate that is no authority is of Xcode.
-            if let harmony = try? trust.pinningHarmony(Input.read(root)) { trust = harmony }
         }
+        trust = try trust.pinningHarmony(authorities: roots)
         for intermediate in intermediates { trust = try trust.adding(file: intermediate) }
         return trust
     }

@@ -26,12 +26,30 @@ struct PurchaseKeyOptions: ParsableArguments {
 
     var isEmpty: Bool { googleKeys.isEmpty && huaweiKeys.isEmpty && !allowsLegacyKeys }
 
+    var arguments: PurchaseKeyArguments {
+        PurchaseKeyArguments(
+            google: googleKeys, huawei: huaweiKeys, allowsLegacyKeys: allowsLegacyKeys)
+    }
+
     /// Adds the keys to a policy.
     func extend(_ policy: Policy) throws -> Policy {
         var policy = policy
-        policy.google.keys = try googleKeys.map { try key($0, "--google-key") }
-        policy.huawei.keys = try huaweiKeys.map { try key($0, "--huawei-key") }
+        (policy.google.keys, policy.huawei.keys) = try arguments.read()
         return policy
+    }
+}
+
+/// Keys as the command line names them, each a file or base64.
+struct PurchaseKeyArguments: Sendable {
+    var google: [String] = []
+    var huawei: [String] = []
+    var allowsLegacyKeys = false
+
+    func read() throws -> (google: [PurchaseKey], huawei: [PurchaseKey]) {
+        (
+            google: try google.map { try key($0, "--google-key") },
+            huawei: try huawei.map { try key($0, "--huawei-key") }
+        )
     }
 
     private func key(_ text: String, _ option: String) throws -> PurchaseKey {

@@ -34,6 +34,7 @@ struct ServerSettings {
         var listen: [Endpoint] = []
         var config: String?
         var roots: [String] = []
+        var stores = PurchaseKeyArguments()
         var workers: Int?
         var engine = EngineChoice.auto
         var noKeyTables = false
@@ -95,7 +96,12 @@ struct ServerSettings {
         }
         http = file?.http ?? HTTPSettings()
         revocation = file?.revocation ?? RevocationTable()
-        apps = file?.apps ?? [.open(trust: trust)]
+        apps = try file?.apps ?? [.open(trust: trust.pinningHarmony(authorities: flags.roots))]
+        let stores = try flags.stores.read()
+        for index in apps.indices {
+            apps[index].google.keys += stores.google
+            apps[index].huawei.keys += stores.huawei
+        }
         deniedCount = file?.denied.count ?? 0
     }
 

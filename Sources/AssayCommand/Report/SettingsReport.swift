@@ -117,7 +117,9 @@ extension AppSettings {
     /// What the entry accepts of other stores.
     fileprivate var otherStores: [(name: String, text: String)] {
         let keys = [("google", google), ("huawei", huawei)].filter { !$0.1.keys.isEmpty }
-        let apps = harmonyApplicationIds.joined(separator: ", ")
+        let apps =
+            harmonyApplicationIds.isEmpty
+            ? "the request's app" : harmonyApplicationIds.joined(separator: ", ")
         return keys.map { ($0, $1.summary) }
             + trust.harmonyAnchors.map {
                 ("harmony", "\($0.name), \($0.fingerprint), for \(apps)")
