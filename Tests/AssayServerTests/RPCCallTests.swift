@@ -1,6 +1,7 @@
 import Assay
 import AssayBytes
 import AssayEntitlements
+import AssayMint
 import AssayModels
 import AssayWire
 import TestSupport
@@ -44,6 +45,55 @@ import Testing
         #expect(one?.member("code") == "invalid_argument")
         let none = caller.ask(RPCBytes.post(.proto, [], path: path))
         #expect(none?.member("code") == "invalid_argument")
+    }
+
+    @Test("Resolve: one customer with purchases of Apple and Google, paid and pending")
+    func resolveStores() throws {
+        let minter = try StoreMinter()
+        let key = try PurchaseKey(minter.publicKey)
+        let server = try SimulatedServer { configuration in
+            guard let entry = configuration.apps["game"] else { return }
+            var policy = entry.policy
+            policy.google.keys = [key]
+            configuration.apps["game"] = AppEntry(verifier: entry.verifier, policy: policy)
+        }
+        func purchase(_ index: Int, _ product: String, _ state: Int64) throws -> [UInt8] {
+            let text = Samples.googlePurchase(
+                index: index, bundleId: Minted.bundleId, productId: product,
+                environment: .sandbox, signedDate: Minted.now, state: state)
+            return try minter.sign(text, .google)
+        }
+        let items: [(EvidenceKind, [UInt8])] = [
+            (.googlePurchase, try purchase(1, "gold", 0)), (.transaction, try Minted.period(1)),
+            (.googlePurchase, try purchase(2, "silver", 4)),
+        ]
+        var call = MessageBuilder()
+        for (kind, _) in items {
+            var item = MessageBuilder()
+            item.set(1, varint: UInt64(kind.rawValue))
+            call.set(1, bytes: item.bytes)
+        }
+        var message = MessageBuilder()
+        message.set(10, bytes: call.bytes)
+        for (_, evidence) in items { message.set(RPCBytes.evidenceField, bytes: evidence) }
+        let request = RPCBytes.post(.proto, message.bytes, path: "/assay.v1.Verifier/Resolve")
+        let body = SimulatedCaller(server).ask(request)?.body ?? []
+        guard
+            case .resolution(let resolution) =
+                try MessageCodec().decodeResponse(body.span).result
+        else {
+            Issue.record("no resolution")
+            return
+        }
+        #expect(resolution.items.map(\.verification.verdict) == [.valid, .valid, .valid])
+        #expect(
+            resolution.items.map(\.verification.state) == [.purchased, nil, .pending])
+        let apps = resolution.entitlements.apps
+        #expect(apps.map(\.store) == [.apple, .google])
+        #expect(apps.first?.subscriptionGroups.count == 1)
+        let products = apps.last?.nonConsumables ?? []
+        #expect(products.map(\.productId) == ["gold", "silver"])
+        #expect(products.map(\.isEntitled) == [true, false])
     }
 
     @Test("Fetch: the answer of the App Store, with a key where entries have keys")

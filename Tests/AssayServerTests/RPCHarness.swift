@@ -140,10 +140,12 @@ enum RPCTestForm: String, CaseIterable {
     case webJSON = "application/grpc-web+json"
     case text = "application/grpc-web-text"
 
-    func body(_ evidence: [UInt8], bundleId: String? = nil) -> [UInt8] {
-        let kind = "EVIDENCE_KIND_TRANSACTION"
-        let proto = RPCBytes.request(evidence, bundleId: bundleId)
-        let json = RPCBytes.json(evidence, kind: kind, bundleId: bundleId)
+    func body(
+        _ evidence: [UInt8], kind: EvidenceKind = .transaction, bundleId: String? = nil
+    ) -> [UInt8] {
+        let name = kind.name.uppercased().replacing("-", with: "_")
+        let proto = RPCBytes.request(evidence, kind: kind, bundleId: bundleId)
+        let json = RPCBytes.json(evidence, kind: "EVIDENCE_KIND_" + name, bundleId: bundleId)
         switch self {
         case .proto: return proto
         case .json: return json
@@ -174,13 +176,22 @@ enum RPCTestForm: String, CaseIterable {
 
     func verdict(_ message: [UInt8]) -> String? {
         switch self {
-        case .json, .webJSON:
-            guard let json = try? JSONDocument.parse(message, limit: .max).root else {
-                return nil
-            }
-            return json["verification"]?["verdict"]?.string
+        case .json, .webJSON: member("verdict", message)
         case .proto, .web, .text:
-            return RPCBytes.verification(message).map { "VERDICT_\($0.verdict.name)" }
+            RPCBytes.verification(message).map { "VERDICT_\($0.verdict.name)" }
         }
+    }
+
+    /// The state of a purchase.
+    func state(_ message: [UInt8]) -> String? {
+        switch self {
+        case .json, .webJSON: member("state", message)
+        case .proto, .web, .text: RPCBytes.verification(message)?.state?.rawValue
+        }
+    }
+
+    private func member(_ name: String, _ message: [UInt8]) -> String? {
+        let json = try? JSONDocument.parse(message, limit: .max).root
+        return json?["verification"]?[name]?.string
     }
 }

@@ -1,5 +1,6 @@
 import Assay
 import AssayBytes
+import AssayMint
 import AssayModels
 import AssayWire
 import TestSupport
@@ -26,6 +27,42 @@ import Testing
             #expect(form.verdict(message ?? []) == verdict)
             let type = response?.field("content-type")
             #expect(type == (form == .text ? form.rawValue + "+proto" : form.rawValue))
+        }
+    }
+
+    @Test(
+        "a purchase of Google Play: genuine, pending and refused ones",
+        arguments: RPCTestForm.allCases
+    )
+    func purchases(_ form: RPCTestForm) throws {
+        let minter = try StoreMinter()
+        let key = try PurchaseKey(minter.publicKey)
+        let server = try SimulatedServer { configuration in
+            guard let entry = configuration.apps["game"] else { return }
+            var policy = entry.policy
+            policy.google.keys = [key]
+            configuration.apps["game"] = AppEntry(verifier: entry.verifier, policy: policy)
+        }
+        let caller = SimulatedCaller(server)
+        func purchase(_ state: Int64, _ scheme: StoreMinter.Scheme = .google) throws -> [UInt8] {
+            let text = Samples.googlePurchase(
+                index: 1, bundleId: Minted.bundleId, productId: "gold", environment: .sandbox,
+                signedDate: Minted.now, state: state)
+            return try minter.sign(text, scheme)
+        }
+        for (evidence, bundleId, verdict, state) in [
+            (try purchase(0), nil, "VERDICT_VALID", "PURCHASED"),
+            (try purchase(0), Minted.bundleId, "VERDICT_VALID", "PURCHASED"),
+            (try purchase(4), nil, "VERDICT_VALID", "PENDING"),
+            (try purchase(0), "com.example.other", "VERDICT_WRONG_BUNDLE", "PURCHASED"),
+            (try purchase(0, .huawei), nil, "VERDICT_INVALID_SIGNATURE", nil),
+            (try Minted.transaction.get(), nil, "VERDICT_MALFORMED", nil),
+        ] as [([UInt8], String?, String, String?)] {
+            let body = form.body(evidence, kind: .googlePurchase, bundleId: bundleId)
+            let (message, code) = form.answer(caller.ask(RPCBytes.post(form, body)))
+            #expect(code == 0)
+            #expect(form.verdict(message ?? []) == verdict)
+            #expect(form.state(message ?? []) == state)
         }
     }
 
