@@ -19,7 +19,18 @@ import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUNDLE = "com.example.game"
-KINDS = ["transaction", "renewal-info", "app-transaction", "notification", "realtime-request"]
+KINDS = [
+    "transaction", "renewal-info", "app-transaction", "notification", "realtime-request", "google-purchase",
+    "huawei-purchase", "harmony-purchase", "harmony-subscription", "harmony-notification"]
+STORES = f"""
+[app.google]
+licence-keys = ["ca/google-licence-key.txt"]
+[app.huawei]
+keys = ["ca/huawei-licence-key.txt"]
+[app.harmony]
+roots = ["ca/root.pem"]
+application-ids = ["{BUNDLE}"]
+"""
 
 
 def built(product):
@@ -168,7 +179,7 @@ class Servers:
             file.write(
                 f'listen = ["{address}", "{unix}"]\n{settings}\n'
                 f'[[app]]\nname = "game"\nbundle-id = "{BUNDLE}"\n'
-                'app-apple-id = 1234567890\nroots = ["ca/root.pem"]\n')
+                'app-apple-id = 1234567890\nroots = ["ca/root.pem"]\n' + STORES)
         process = subprocess.Popen(
             [self.assay, "serve", "--config", self.file(name + ".toml"), *options], stdout=subprocess.PIPE,
             stderr=open(self.file(name + ".log"), "wb"), text=True)

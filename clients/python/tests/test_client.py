@@ -13,9 +13,10 @@ from assay_client import (
     AddressError, AsyncClient, Client, ClientClosed, ConnectError, DeadlineExceeded, Entitlements,
     EvidenceKind, Item, RequestTooLarge, Status, StatusError, StoreList, Verdict)
 from assay_client._address import parse_address, parse_addresses
+from assay_client._calls import PAYLOADS
 from assay_client._codec import decode, encode
 from assay_client.messages import (
-    EvidenceItem, JWSTransactionDecodedPayload, Pong, RequestHead, ResponseHead, Verification)
+    EvidenceItem, GooglePurchase, JWSTransactionDecodedPayload, Pong, RequestHead, ResponseHead, Verification)
 from assay_client.testing import AsyncFakeClient, FakeClient
 
 ADDRESS = os.environ.get("ASSAY_ADDRESS")
@@ -84,6 +85,13 @@ class FakeTests(unittest.TestCase):
         with self.assertRaises(StatusError) as caught:
             self.fake.verify("busy")
         self.assertEqual(caught.exception.retry_after, 0.1)
+
+    def test_the_payload_of_each_kind(self):
+        self.assertEqual(
+            [kind.name.lower() for kind in EvidenceKind if kind != EvidenceKind.UNSPECIFIED], list(PAYLOADS))
+        self.fake.accept("purchase", google_purchase=GooglePurchase(product_ids=["gold"]))
+        answer = self.fake.verify("purchase", EvidenceKind.GOOGLE_PURCHASE)
+        self.assertEqual(answer.payload.product_ids, ["gold"])
 
     def test_other_calls(self):
         self.assertTrue(self.fake.health())

@@ -269,6 +269,10 @@ func verification(answer *assay.VerifyAnswer) outcome {
 		{"realtimeRequest", v.RealtimeRequest != nil}, {"appReceipt", v.AppReceipt != nil},
 		{"transactionReceipt", v.TransactionReceipt != nil},
 		{"serverAnswer", v.ServerAnswer != nil}, {"notificationV1", v.NotificationV1 != nil},
+		{"googlePurchase", v.GooglePurchase != nil}, {"huaweiPurchase", v.HuaweiPurchase != nil},
+		{"harmonyPurchase", v.HarmonyPurchase != nil},
+		{"harmonySubscription", v.HarmonySubscription != nil},
+		{"harmonyNotification", v.HarmonyNotification != nil},
 	} {
 		if payload.isSet {
 			result["payload"] = payload.name

@@ -339,7 +339,11 @@ public final class Conformance {
                 "renewalInfo", found.renewalInfo(), "appTransaction", found.appTransaction(),
                 "notification", found.notification(), "realtimeRequest", found.realtimeRequest(),
                 "appReceipt", found.appReceipt(), "transactionReceipt", found.transactionReceipt(),
-                "serverAnswer", found.serverAnswer(), "notificationV1", found.notificationV1());
+                "serverAnswer", found.serverAnswer(), "notificationV1", found.notificationV1(),
+                "googlePurchase", found.googlePurchase(), "huaweiPurchase", found.huaweiPurchase(),
+                "harmonyPurchase", found.harmonyPurchase(),
+                "harmonySubscription", found.harmonySubscription(),
+                "harmonyNotification", found.harmonyNotification());
         return all.entrySet().stream().filter(entry -> entry.getValue() != null)
                 .map(Map.Entry::getKey).findFirst().orElse(null);
     }
