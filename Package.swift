@@ -23,7 +23,6 @@ let package = Package(
         // The types that the others' interfaces speak of.
         .library(name: "AssayModels", targets: ["AssayModels"]),
         .library(name: "AssayEntitlements", targets: ["AssayEntitlements"]),
-        .library(name: "AssayWire", targets: ["AssayWire"]),
         .library(name: "AssayServer", targets: ["AssayServer"]),
         .library(name: "AssayClient", targets: ["AssayClient"]),
         .library(name: "AssayStore", targets: ["AssayStore"]),
@@ -201,7 +200,7 @@ let package = Package(
             name: "ProductTests",
             dependencies: [
                 "Assay", "AssayClient", "AssayEntitlements", "AssayMint", "AssayModels",
-                "AssayServer", "AssayWire",
+                "AssayServer",
             ],
             packageAccess: false, swiftSettings: settings),
         .testTarget(

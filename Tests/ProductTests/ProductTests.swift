@@ -52,9 +52,4 @@ struct ProductTests {
     func entitlements() {
         #expect(EntitlementsProduct.products(at: Self.now) == ["level"])
     }
-
-    @Test("AssayWire encodes and decodes a request")
-    func wire() throws {
-        #expect(try WireProduct.roundTrip() == 7)
-    }
 }
