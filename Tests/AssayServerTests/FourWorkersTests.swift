@@ -19,10 +19,13 @@ import Testing
         try Present.writeRoot(root)
     }
 
+    /// A slow processor is neither an overload nor the end of a drain.
     private func configure(_ listeners: [String]) throws {
         let (certificate, key) = try pki.issue("localhost", [.loopback])
         let text = """
             workers = 4
+            limits.queue-delay-ms = 30000
+            limits.drain-seconds = 120
             listen = ["\(listeners.joined(separator: "\", \""))"]
             [tls]
             certificate = "\(certificate)"
