@@ -47,7 +47,6 @@ struct AssayTool: AsyncParsableCommand {
             'assay help COMMAND' shows the options and examples of one command.
             """,
         version: "assay " + AssayVersion.current,
-        subcommands: [VersionCommand.self],
         groupedSubcommands: [
             CommandGroup(
                 name: "Verify",
@@ -64,6 +63,7 @@ struct AssayTool: AsyncParsableCommand {
             CommandGroup(
                 name: "Develop and test",
                 subcommands: [MintCommand.self, StoreCommand.self, LoadCommand.self]),
+            CommandGroup(name: "Other", subcommands: [VersionCommand.self]),
         ])
 
     /// ArgumentParser puts this before its error messages; all other messages have it too.
