@@ -118,12 +118,14 @@ import Testing
         let servers = 2
         let current = Locked<ServerProcess?>(nil)
         let exits = Locked<[Int32]>([])
+        let isGivenUp = Locked(false)
         let manager = try WorkerPool(count: 1, name: "manager")
         let options = ["--config", file]
         manager.submit {
             for _ in 0..<servers {
                 guard let server = try? ServerProcess(options, passing: socket) else { return }
                 current.withLock { $0 = server }
+                if isGivenUp.withLock({ $0 }) { server.signal(SIGKILL) }
                 let exit = server.wait()
                 exits.withLock { $0.append(exit) }
             }
@@ -135,7 +137,10 @@ import Testing
             }
         }
         #expect(lost == [], "\(current.withLock { $0 }?.log ?? "")")
-        if !lost.isEmpty { current.withLock { $0 }?.signal(SIGKILL) }
+        if !lost.isEmpty {
+            isGivenUp.withLock { $0 = true }
+            current.withLock { $0 }?.signal(SIGKILL)
+        }
         manager.stop()
         #expect(exits.withLock { $0 } == [Int32](repeating: 0, count: servers))
     }
