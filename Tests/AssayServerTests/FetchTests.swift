@@ -178,10 +178,10 @@ import Testing
                 try client.send(RawClient.fetch(5, timeout: timeout))
                 test.eventually { $0.fetches == 1 }
                 if milliseconds > 1_000 {
-                    test.server.advanceClock(byMilliseconds: milliseconds - 800)
+                    test.server.advanceClock(byMilliseconds: milliseconds / 2)
                     #expect(test.server.holdings?.requestsInFlight == 1)
                 }
-                test.server.advanceClock(byMilliseconds: 1_500)
+                test.server.advanceClock(byMilliseconds: milliseconds)
                 let head = try client.receive()?.head
                 #expect(head?.id == 5 && head?.status == .deadlineExceeded)
                 test.eventually { $0.fetches == 0 }
