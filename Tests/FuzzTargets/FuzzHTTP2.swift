@@ -85,7 +85,10 @@ private struct HTTP2Reading {
                         take(event, part, connection, answers: answers)
                     }
                 }
-                if !connection.isOpen { return hasFailed = true }
+                if !connection.isOpen {
+                    hasFailed = true
+                    return
+                }
             }
         } catch {
             hasFailed = true
