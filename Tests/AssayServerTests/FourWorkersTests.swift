@@ -24,22 +24,12 @@ import Testing
 
     /// A slow processor is neither an overload nor the end of a drain.
     private func configure(_ listeners: [String]) throws {
-        let (certificate, key) = try pki.issue("localhost", [.loopback])
-        let text = """
+        let settings = """
             workers = 4
             limits.queue-delay-ms = 30000
             limits.drain-seconds = 120
-            listen = ["\(listeners.joined(separator: "\", \""))"]
-            [tls]
-            certificate = "\(certificate)"
-            key = "\(key)"
-            [[app]]
-            name = "game"
-            bundle-id = "\(Minted.bundleId)"
-            environments = ["Sandbox"]
-            roots = ["\(root)"]
             """
-        try SystemFile.create(file, Array(text.utf8), mode: 0o600)
+        try Present.writeConfiguration(file, listeners, pki, root: root, settings)
     }
 
     /// - Parameter isResent: whether the client repeats a call that a draining server refused.
@@ -50,16 +40,16 @@ import Testing
         return try AssayClient(address: endpoint, options: options)
     }
 
-    /// Sends calls on all clients, some at once; reports the number of the answers so far.
+    /// Sends calls on all clients; reports the number of the answers so far.
     ///
     /// - Returns: the calls without the verdict VALID, with what they got.
     private func load(
-        _ clients: [AssayClient], calls: Int, onAnswer: @escaping @Sendable (_ count: Int) -> Void
+        _ clients: [AssayClient], onAnswer: @escaping @Sendable (_ count: Int) -> Void
     ) async throws -> [String] {
         let token = try Present.token.get()
         let answered = Locked(0)
         return await withTaskGroup(of: String?.self) { group in
-            for number in 0..<calls {
+            for number in 0..<Self.calls {
                 let client = clients[number % clients.count]
                 group.addTask {
                     do {
@@ -93,7 +83,7 @@ import Testing
             client(try Endpoint(server.address("tls://"))),
         ]
         defer { for client in clients { client.close() } }
-        let lost = try await load(clients, calls: Self.calls) { answers in
+        let lost = try await load(clients) { answers in
             if answers % (Self.calls / 6) == 0 { server.signal(SIGHUP) }
         }
         #expect(lost == [], "\(server.log)")
@@ -130,7 +120,7 @@ import Testing
                 exits.withLock { $0.append(exit) }
             }
         }
-        let lost = try await load(clients, calls: Self.calls) { answers in
+        let lost = try await load(clients) { answers in
             // The last answer ends the last server.
             if answers % (Self.calls / servers) == 0 {
                 current.withLock { $0 }?.signal(SIGTERM)

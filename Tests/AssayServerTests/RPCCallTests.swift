@@ -50,13 +50,7 @@ import Testing
     @Test("Resolve: one customer with purchases of Apple and Google, paid and pending")
     func resolveStores() throws {
         let minter = try StoreMinter()
-        let key = try PurchaseKey(minter.publicKey)
-        let server = try SimulatedServer { configuration in
-            guard let entry = configuration.apps["game"] else { return }
-            var policy = entry.policy
-            policy.google.keys = [key]
-            configuration.apps["game"] = AppEntry(verifier: entry.verifier, policy: policy)
-        }
+        let server = try SimulatedServer(googleKeyOf: minter)
         func purchase(_ index: Int, _ product: String, _ state: Int64) throws -> [UInt8] {
             let text = Samples.googlePurchase(
                 index: index, bundleId: Minted.bundleId, productId: product,

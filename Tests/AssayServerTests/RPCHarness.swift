@@ -1,4 +1,6 @@
+import Assay
 import AssayBytes
+import AssayMint
 import AssayModels
 import AssayWire
 
@@ -89,6 +91,19 @@ enum RPCBytes {
             }
         }
         return nil
+    }
+}
+
+extension SimulatedServer {
+    /// A server whose app entry has the key of purchases of Google Play that this minter signs.
+    convenience init(googleKeyOf minter: StoreMinter) throws {
+        let key = try PurchaseKey(minter.publicKey)
+        try self.init { configuration in
+            guard let entry = configuration.apps["game"] else { return }
+            var policy = entry.policy
+            policy.google.keys = [key]
+            configuration.apps["game"] = AppEntry(verifier: entry.verifier, policy: policy)
+        }
     }
 }
 

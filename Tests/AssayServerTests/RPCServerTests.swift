@@ -36,13 +36,7 @@ import Testing
     )
     func purchases(_ form: RPCTestForm) throws {
         let minter = try StoreMinter()
-        let key = try PurchaseKey(minter.publicKey)
-        let server = try SimulatedServer { configuration in
-            guard let entry = configuration.apps["game"] else { return }
-            var policy = entry.policy
-            policy.google.keys = [key]
-            configuration.apps["game"] = AppEntry(verifier: entry.verifier, policy: policy)
-        }
+        let server = try SimulatedServer(googleKeyOf: minter)
         let caller = SimulatedCaller(server)
         func purchase(_ state: Int64, _ scheme: StoreMinter.Scheme = .google) throws -> [UInt8] {
             let text = Samples.googlePurchase(

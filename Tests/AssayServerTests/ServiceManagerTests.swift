@@ -25,6 +25,27 @@ enum Present {
         let pem = PEM.encode(try authority.get().rootCertificate, label: "CERTIFICATE")
         try SystemFile.create(path, pem, mode: 0o600)
     }
+
+    /// Writes the configuration of a server that verifies this evidence, with a certificate for
+    /// its TLS listeners.
+    static func writeConfiguration(
+        _ path: String, _ listeners: [String], _ pki: TestPKI, root: String, _ settings: String = ""
+    ) throws {
+        let (certificate, key) = try pki.issue("localhost", [.loopback])
+        let text = """
+            \(settings)
+            listen = ["\(listeners.joined(separator: "\", \""))"]
+            [tls]
+            certificate = "\(certificate)"
+            key = "\(key)"
+            [[app]]
+            name = "game"
+            bundle-id = "\(Minted.bundleId)"
+            environments = ["Sandbox"]
+            roots = ["\(root)"]
+            """
+        try SystemFile.create(path, Array(text.utf8), mode: 0o600)
+    }
 }
 
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct ServiceManagerTests {
@@ -180,21 +201,9 @@ enum Present {
     @Test("an inherited socket with TLS, across a restart")
     func passedTLS() async throws {
         let pki = try TestPKI()
-        let (certificate, key) = try pki.issue("localhost", [.loopback])
         let (root, file) = (temporaryPath("root"), temporaryPath("toml"))
         try Present.writeRoot(root)
-        let text = """
-            listen = ["systemd+tls:assay"]
-            [tls]
-            certificate = "\(certificate)"
-            key = "\(key)"
-            [[app]]
-            name = "game"
-            bundle-id = "\(Minted.bundleId)"
-            environments = ["Sandbox"]
-            roots = ["\(root)"]
-            """
-        try SystemFile.create(file, Array(text.utf8), mode: 0o600)
+        try Present.writeConfiguration(file, ["systemd+tls:assay"], pki, root: root)
         let (socket, endpoint) = try listeningSocket()
         defer { close(socket) }
         guard case .tcp(let host, let port) = endpoint else { return }
