@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// What the bytes of a peer say.
 package enum HTTP2Event: Sendable {
     /// The head of a request. Its positions are in these bytes.
@@ -62,11 +64,7 @@ struct HTTP2HeadBuilder {
             if !HTTPHost.isValid(value) { fault = true }
             head[.host] = range
         } else if name.equals(":path") {
-            var mark: Int?
-            for index in 0..<value.count where value[index] == UInt8(ascii: "?") {
-                mark = index
-                break
-            }
+            let mark = value.firstIndex(of: UInt8(ascii: "?"), from: 0)
             head.path = range.lowerBound..<range.lowerBound + (mark ?? value.count)
             if let mark { head.query = range.lowerBound + mark + 1..<range.upperBound }
         }
