@@ -67,6 +67,8 @@ import Testing
         let issuer = DistinguishedName(commonName: "Another")
         let key = Fixture.foreignCA.intermediateKey!
         let serial = Minted.Subject.leaf.serial
+        var neighbour = serial
+        neighbour[neighbour.count - 1] ^= 1
         let ids = [
             OCSPResponseBuilder.certificateID(
                 issuerName: issuer, issuerKey: Minted.ca.intermediateKey!, serial: serial),
@@ -74,7 +76,7 @@ import Testing
                 issuerName: Minted.Subject.leaf.issuerName, issuerKey: key, serial: serial),
             OCSPResponseBuilder.certificateID(
                 issuerName: Minted.Subject.leaf.issuerName,
-                issuerKey: Minted.ca.intermediateKey!, serial: serial.dropLast() + [0]),
+                issuerKey: Minted.ca.intermediateKey!, serial: neighbour),
         ]
         for id in ids {
             let response = Minted.response { $0.singles[0].id = id }
