@@ -3,8 +3,7 @@ import AssayIO
 import Foundation
 import Glibc
 
-/// `assay verify --lines`, in process and by a server on a Unix socket, without own
-/// arithmetic: OpenSSL verifies on both sides.
+/// `assay verify --lines`, in process and by a server on a Unix socket, by this processor's engine.
 enum BulkSuite {
     /// The number that the values are about. Fewer are measured.
     private static let claimed = 200_000.0
@@ -21,13 +20,12 @@ enum BulkSuite {
         let options = ["verify", "--kind", "transaction", "--lines", path]
         var (local, remote): ([Double], [Double]) = ([], [])
         let server = try AssayProcess.Server(
-            processors: nil, workers: Int(processors), root: ca + "/root.pem", engine: .openssl)
+            processors: nil, workers: Int(processors), root: ca + "/root.pem")
         defer { server.stop() }
         for _ in 0..<rounds {
             Measurement.rounds(5, of: .milliseconds(40), &evp)
             local.append(
-                try microseconds(
-                    options + ["--root", ca + "/root.pem", "--engine", "openssl"], count))
+                try microseconds(options + ["--root", ca + "/root.pem"], count))
             let before = ProcessorTime.of(process: server.process.processIdentifier) ?? 0
             let client = try microseconds(options + ["--server", server.unixAddress], count)
             let spent = (ProcessorTime.of(process: server.process.processIdentifier) ?? 0) - before
@@ -41,8 +39,8 @@ enum BulkSuite {
                 ratio: ratios.median, ratioSpread: ratios.spread, rounds: rounds)
         }
         return [
-            row("200,000 transactions in process, openssl", local),
-            row("200,000 transactions by a server, openssl", remote),
+            row("200,000 transactions in process", local),
+            row("200,000 transactions by a server", remote),
         ]
     }
 

@@ -15,7 +15,7 @@ enum Primitives {
         for size in [1, 8, 32, 64, 256] {
             measurements.append(batch("batch of \(size), table", hot, size, tables))
         }
-        for engine in SignatureEngine.allCases where engine.isSupported {
+        for engine in SignatureEngine.supportedOwn {
             let (own, signer) = (KeyTables(isEnabled: true, engine: engine), Signer())
             build(signer.publicKey, own)
             for size in [1, 8, 64] {

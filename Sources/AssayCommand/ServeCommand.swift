@@ -91,9 +91,6 @@ struct ServeCommand: AsyncParsableCommand {
         transform: choiceArgument)
     var engine: EngineChoice?
 
-    @Flag(help: "Verify by --engine openssl, and without its tables for frequent keys.")
-    var noKeyTables = false
-
     @Option(
         name: .customLong("admin"),
         help: ArgumentHelp(
@@ -221,7 +218,7 @@ struct ServeCommand: AsyncParsableCommand {
     private var flags: ServerSettings.Flags {
         ServerSettings.Flags(
             listen: listen, config: config, roots: roots, stores: stores.arguments,
-            workers: workers, engine: engine ?? .auto, noKeyTables: noKeyTables,
+            workers: workers, engine: engine ?? .auto,
             drainDelay: drainDelay, admin: admin,
             adminAnyAddress: adminAnyAddress, adminExplain: adminExplain)
     }

@@ -104,15 +104,6 @@ struct VerifyCommand: AsyncParsableCommand {
         transform: choiceArgument)
     var format: OutputFormat = .json
 
-    @Option(
-        help: ArgumentHelp(
-            "What verifies signatures, as of 'assay serve': \(EngineChoice.names). "
-                + "(default: auto)",
-            valueName: "name"),
-        completion: .choices(EngineChoice.self),
-        transform: choiceArgument)
-    var engine: EngineChoice?
-
     @Argument(
         help: ArgumentHelp(
             "A compact JWS, the POST body of a notification, the JSON of a Server API answer, a "
@@ -149,10 +140,6 @@ struct VerifyCommand: AsyncParsableCommand {
         if remote.server != nil, accepted.at != nil {
             throw ValidationError(
                 "--at can't be used with --server: a server uses its own clock")
-        }
-        if remote.server != nil, engine != nil {
-            throw ValidationError(
-                "--engine can't be used with --server: it is an option of 'assay serve'")
         }
     }
 
@@ -212,8 +199,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     private func verifier() throws -> Verifier {
         Verifier(
-            trust: try accepted.store(), engine: EngineInUse(try (engine ?? .auto).supported),
-            revocation: try revocation.statuses(at: accepted.now))
+            trust: try accepted.store(), revocation: try revocation.statuses(at: accepted.now))
     }
 
     private func question() throws -> EvidenceQuestion {

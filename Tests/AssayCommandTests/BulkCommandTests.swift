@@ -50,10 +50,6 @@ struct BulkCommandTests {
         }
         let piped = try verify("--lines", "-", input: tokens.joined(separator: "\r\n"))
         #expect(piped.output == answer.output && piped.status == 0)
-        for engine in ["openssl", "portable", "auto"] {
-            let other = try verify("--lines", file, "--engine", engine)
-            #expect(other.output == answer.output && other.status == 0, "\(engine)")
-        }
     }
 
     @Test("lines that are refused, unreadable or empty do not affect the others")

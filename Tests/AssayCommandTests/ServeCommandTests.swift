@@ -23,7 +23,7 @@ struct ServeCommandTests {
     @Test(
         "one ready line, and the same answers as in-process over both transports",
         arguments: [
-            [], ["--no-key-tables"], ["--engine", "portable"], ["--engine", "openssl"],
+            [], ["--engine", "portable"], ["--engine", "openssl"],
         ])
     func sameAnswers(options: [String]) throws {
         let root = folder("ca") + "/root.pem"

@@ -202,13 +202,6 @@ struct VerifyCommandTests {
                     "2025-01-01T00:00:00Z", "x",
                 ], "its own clock"
             ),
-            (
-                [
-                    "verify", "--kind", "transaction", "--server", "unix:/x", "--engine",
-                    "openssl", "x",
-                ], "an option of 'assay serve'"
-            ),
-            (["verify", "--kind", "transaction", "--engine", "opnssl", "x"], "\"openssl\""),
             (["verify", "--kind", "transaction", "--app", "game", "x"], "add --server"),
             (["verify", "--kind", "transaction", "--tls-ca", root, "x"], "need --server tls://"),
             (["load", "tcp://127.0.0.1:1", "--p99", "5"], "the bound of --sweep"),

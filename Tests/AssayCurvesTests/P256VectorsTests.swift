@@ -3,23 +3,23 @@ import COpenSSL
 import Testing
 
 /// Whole verifications in vectors. Skipped where the processor lacks AVX-512 IFMA.
-@Suite(.enabled(if: P256Verification.Arithmetic.vectors.isSupported))
+@Suite(.enabled(if: P256Verification.Arithmetic.ifma.isSupported))
 struct P256VectorsTests {
     @Test(arguments: VectorVerifications.sizes) func everyPlace(size: Int) {
-        VectorVerifications(arithmetic: .vectors).everyPlace(size: size)
+        VectorVerifications(arithmetic: .ifma).everyPlace(size: size)
     }
 
-    @Test func outOfRange() { VectorVerifications(arithmetic: .vectors).outOfRange() }
+    @Test func outOfRange() { VectorVerifications(arithmetic: .ifma).outOfRange() }
 }
 
 /// The same by pairs. Skipped where the processor lacks AVX2.
-@Suite(.enabled(if: P256Verification.Arithmetic.pairs.isSupported))
+@Suite(.enabled(if: P256Verification.Arithmetic.avx2.isSupported))
 struct P256PairsTests {
     @Test(arguments: VectorVerifications.sizes) func everyPlace(size: Int) {
-        VectorVerifications(arithmetic: .pairs).everyPlace(size: size)
+        VectorVerifications(arithmetic: .avx2).everyPlace(size: size)
     }
 
-    @Test func outOfRange() { VectorVerifications(arithmetic: .pairs).outOfRange() }
+    @Test func outOfRange() { VectorVerifications(arithmetic: .avx2).outOfRange() }
 }
 
 private struct VectorVerifications {
@@ -47,7 +47,7 @@ private struct VectorVerifications {
             self.scalar = scalar
             let point = group.multiple(scalar.number.bigEndian)
             tables = .init(
-                uniqueKeysWithValues: [.pairs, .vectors].filter(\.isSupported).map {
+                uniqueKeysWithValues: [.avx2, .ifma].filter(\.isSupported).map {
                     ($0, P256Verification.table(uncompressed: point.span, for: $0)!)
                 })
         }

@@ -109,7 +109,7 @@ import Testing
 
     @Test(
         "A verifier audits its own answers, and uses EVP after a disagreement",
-        arguments: [SignatureEngine.portable, .openssl])
+        arguments: Batches.engines)
     func verifier(name: SignatureEngine) throws {
         let answersPerAudit = 64
         let judge = Atomic(true)

@@ -25,7 +25,7 @@ import Testing
     @Test func requestedAfterEnoughUses() {
         let signer = Signer(seed: 11)
         let key = signer.key()
-        let tables = KeyTables(isEnabled: true)
+        let tables = KeyTables(isEnabled: true, engine: .bestWithTables)
         let verifier = ES256BatchVerifier(tables: tables)
         let good = Batches.check(key, signer.digest, signer.signature)!
         let bad = Batches.check(key, P256Forge.number(1), signer.signature)!
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func boundedAndReleased() {
-        let tables = KeyTables(isEnabled: true)
+        let tables = KeyTables(isEnabled: true, engine: .bestWithTables)
         let forge = P256Forge()
         var keys = (1...UInt64(Limits.keyTables)).map {
             PublicKey.ec(.p256, point: forge.publicKey(P256Forge.number($0)).span)!
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func keyReleasedWhileQueued() {
-        let tables = KeyTables(isEnabled: true)
+        let tables = KeyTables(isEnabled: true, engine: .bestWithTables)
         var key: PublicKey? = Signer(seed: 14).key()
         tables.note(key!, held: Limits.keyTableUses)
         key = nil
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func noTableForAnotherCurve() {
-        let tables = KeyTables(isEnabled: true)
+        let tables = KeyTables(isEnabled: true, engine: .bestWithTables)
         // The generator of P-384 (SEC 2, section 2.5.1).
         let point = P256Forge.octets(
             "04aa87ca22be8b05378eb1c71ef320ad746e1d3b628ba79b9859f741e082542a38"
@@ -113,7 +113,7 @@ import Testing
 
     /// Threads verify while the table is built and while keys come and go.
     @Test func buildingRacesWithVerifyingAndEviction() async {
-        let tables = KeyTables(isEnabled: true)
+        let tables = KeyTables(isEnabled: true, engine: .bestWithTables)
         let verifiers = ES256Verifiers(tables: tables)
         let signer = Signer(seed: 15)
         let current = CurrentKey(signer.key())

@@ -203,8 +203,8 @@ enum Batches {
         var engine: SignatureEngine
     }
 
-    /// The engines that this processor supports.
-    static let engines = SignatureEngine.allCases.filter(\.isSupported)
+    /// The engines with tables that this processor supports.
+    static let engines = SignatureEngine.allCases.filter { $0.isSupported && $0 != .openssl }
 
     /// A key with a table for the engine.
     ///
@@ -225,7 +225,7 @@ enum Batches {
     /// Builds a table as the service does: after enough uses.
     static func build(
         for key: PublicKey,
-        in tables: KeyTables = KeyTables(isEnabled: true)
+        in tables: KeyTables = KeyTables(isEnabled: true, engine: .bestWithTables)
     ) {
         tables.note(key, held: Limits.keyTableUses)
         precondition(tables.buildPending() == 1)

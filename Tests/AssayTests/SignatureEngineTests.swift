@@ -9,8 +9,8 @@ import Testing
     /// An engine of vectors is used exactly where the processor has it, and the larger vectors
     /// first, unless the tests run with another one.
     @Test func best() {
-        let hasVectors = P256Verification.Arithmetic.vectors.isSupported
-        let hasPairs = P256Verification.Arithmetic.pairs.isSupported
+        let hasVectors = P256Verification.Arithmetic.ifma.isSupported
+        let hasPairs = P256Verification.Arithmetic.avx2.isSupported
         #expect(SignatureEngine.ifma.isSupported == hasVectors)
         #expect(SignatureEngine.avx2.isSupported == hasPairs)
         #expect(SignatureEngine.portable.isSupported && SignatureEngine.openssl.isSupported)
@@ -62,58 +62,23 @@ import Testing
         #expect(!SignatureEngine.givesExpected384 { _, _, _ in nil })
     }
 
-    /// A table for one engine, and none for a point that is not on the curve.
-    @Test("Each engine has tables of its own", arguments: Batches.engines)
+    @Test(
+        "Each engine has tables of its own, and OpenSSL none",
+        arguments: Batches.engines + [.openssl])
     func tables(engine: SignatureEngine) throws {
-        let forge = P256Forge()
+        let key = PublicKey.ec(.p256, point: P256Forge().publicKey(P256Forge.number(5)).span)!
         let tables = KeyTables(isEnabled: true, engine: engine)
-        let key = PublicKey.ec(.p256, point: forge.publicKey(P256Forge.number(5)).span)!
         tables.note(key, held: Limits.keyTableUses)
-        #expect(tables.buildPending() == 1)
-        switch try #require(key.table).points {
-        case .own: #expect(engine != .openssl)
-        case .openssl: #expect(engine == .openssl)
-        }
+        #expect(tables.buildPending() == (engine == .openssl ? 0 : 1))
+        #expect(key.table?.arithmetic == engine.arithmetic)
     }
 
-    @Test("OpenSSL's table needs a point on the curve")
-    func noPoint() {
-        let point = P256Forge().publicKey(P256Forge.number(5))
-        let other = point.dropLast() + [point[64] ^ 1]
-        for (octets, isPoint) in [(point, true), (Array(other), false), ([], false)] {
-            let table = OpenSSLTable(uncompressed: octets.span)
-            #expect((table != nil) == isPoint)
-        }
-    }
-
-    @Test("OpenSSL's table is compared with products without one")
-    func otherPoint() {
-        let forge = P256Forge()
-        let point = forge.publicKey(P256Forge.number(5))
-        let other = forge.publicKey(P256Forge.number(6))
-        let table = OpenSSLTable(uncompressed: point.span)!
-        for (octets, isSame) in [(point, true), (other, false), ([], false)] {
-            let multiplies = table.multiplies(octets.span)
-            #expect(multiplies == isSame)
-        }
-    }
-
-    /// Where one s has no inverse, none of the batch is decided, and EVP decides all. No signature
-    /// in range has one, so this never happens.
-    @Test("A batch of OpenSSL's that can't be inverted is left to EVP")
-    func noInverse() {
-        let forge = P256Forge()
-        let table = OpenSSLTable(uncompressed: forge.publicKey(P256Forge.number(5)).span)!
-        let digest = P256Forge.number(7)
-        let signature = forge.sign(digest, d: P256Forge.number(5), k: P256Forge.number(3))
-        let (r, s) = (Array(signature[..<32]), Array(signature[32...]))
-        let batch = OpenSSLBatch(capacity: 2)
-        for (second, expected) in [(s, true), (P256Forge.order, nil), (s, true)] {
-            batch.removeAll()
-            batch.append(table, digest: digest.span, r: r.span, s: s.span)
-            batch.append(table, digest: digest.span, r: r.span, s: second.span)
-            batch.verify()
-            #expect(batch.outcome(0) == expected && batch.outcome(1) == expected)
-        }
+    @Test("A key of P-384 gets no table for tokens")
+    func otherCurve() throws {
+        let slot = try #require(KeyTableSlot.take(of: KeyTableCount()))
+        let point = P384.generator
+        let octets = [4] + point.x.number.bigEndian + point.y.number.bigEndian
+        let key = PublicKey.ec(.p384, point: octets.span)!
+        #expect(KeyTable(key, engine: .portable, slot: slot) == nil)
     }
 }

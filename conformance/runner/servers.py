@@ -168,7 +168,7 @@ class Servers:
     def slow_address(self):
         """A server with one worker that verifies every signature by OpenSSL's plain routine."""
         self.real["slow"] = self.serve(
-            "slow", "tcp://127.0.0.1:0", "workers = 1", ["--engine", "openssl", "--no-key-tables"])["tcp"]
+            "slow", "tcp://127.0.0.1:0", "workers = 1", ["--engine", "openssl"])["tcp"]
         self.warm_up("slow")
         return self.real["slow"]
 

@@ -1,3 +1,5 @@
+internal import AssayCurves
+
 /// Verifies batches of ES256 signatures (RFC 7518, section 3.4; SEC 1, section 4.1.4). Reuses its
 /// buffers, so that no signature needs an allocation. Not thread-safe.
 ///
@@ -18,8 +20,7 @@ package final class ES256BatchVerifier: @unchecked Sendable {
     /// The indices of the signatures queued for the engine.
     private var waiting: [Int] = []
     /// Created at the first signature of a key with a table: its buffers are large.
-    private lazy var batch = TableBatch(
-        capacity: Limits.signaturesPerInversion, engine: tables.engine)
+    private var batch: P256Verification?
 
     package init(tables: KeyTables, engine: EngineInUse = EngineInUse()) {
         self.tables = tables
@@ -40,10 +41,7 @@ package final class ES256BatchVerifier: @unchecked Sendable {
                 run = Run(checks[index].key)
             }
             if usesTables, let table = run!.table {
-                waiting.append(index)
-                batch.append(
-                    table, digest: checks[index].digest.octets.span,
-                    r: checks[index].signature.r, s: checks[index].signature.s)
+                append(index, table)
                 if waiting.count == Limits.signaturesPerInversion { verifyWaiting() }
             } else {
                 let holds = holdsByEVP(index)
@@ -82,11 +80,27 @@ package final class ES256BatchVerifier: @unchecked Sendable {
             .verifies(der.bytes, overDigest: checks[index].digest.octets.span)
     }
 
+    /// The batch for the arithmetic of this table. All tables are of one engine.
+    private func batch(for table: KeyTable) -> P256Verification {
+        if let batch { return batch }
+        let new = P256Verification(
+            capacity: Limits.signaturesPerInversion, arithmetic: table.arithmetic)
+        batch = new
+        return new
+    }
+
+    private func append(_ index: Int, _ table: KeyTable) {
+        waiting.append(index)
+        batch(for: table).append(
+            table.multiples, digest: checks[index].digest.octets.span,
+            r: checks[index].signature.r, s: checks[index].signature.s)
+    }
+
     private func verifyWaiting() {
-        guard !waiting.isEmpty else { return }
+        guard let batch, !waiting.isEmpty else { return }
         batch.verify()
-        for (place, index) in waiting.enumerated() {
-            holds[index] = batch.holds(place) ?? holdsByEVP(index)
+        for (position, index) in waiting.enumerated() {
+            holds[index] = batch.outcome(position).holds ?? holdsByEVP(index)
         }
         if let audited = sample.next(of: waiting.count) {
             let index = waiting[audited]

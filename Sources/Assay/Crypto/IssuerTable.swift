@@ -16,7 +16,7 @@ package final class IssuerTable: Sendable {
         let point = key.point
         switch key.curve {
         case .p256:
-            let arithmetic = engine.arithmetic ?? .words
+            let arithmetic = engine.arithmetic ?? .portable
             guard let table = P256Verification.table(uncompressed: point.span, for: arithmetic)
             else { return nil }
             multiples = .p256(table)

@@ -3,56 +3,39 @@ import Synchronization
 
 /// A table of multiples of one public key's point Q, which makes u₂·Q a sum of points of it.
 ///
-/// Takes two milliseconds to build and 823 KB; OpenSSL's takes 30 ms and 150 KB. The table is
-/// read-only after that, so threads share it.
+/// Takes two milliseconds to build and 823 KB. The table is read-only after that, so threads share
+/// it.
 package final class KeyTable: Sendable {
-    enum Points: Sendable {
-        case own(P256Verification.Table)
-        case openssl(OpenSSLTable)
-    }
-
-    let points: Points
+    let multiples: P256Verification.Table
+    /// What the table was made for.
+    let arithmetic: P256Verification.Arithmetic
     /// The slot among `Limits.keyTables`; released with this table.
-    private let place: KeyTablePlace
+    private let slot: KeyTableSlot
 
-    /// Returns nil for a key of another curve.
-    init?(_ key: PublicKey, engine: SignatureEngine, place: KeyTablePlace) {
-        guard key.curve == .p256, let points = Points(key.point.span, engine) else { return nil }
-        self.points = points
-        self.place = place
-    }
-}
-
-extension KeyTable.Points {
-    /// - Parameter octets: the point, `04 ‖ x ‖ y`.
-    fileprivate init?(_ octets: Span<UInt8>, _ engine: SignatureEngine) {
-        guard let arithmetic = engine.arithmetic else {
-            guard let table = OpenSSLTable(uncompressed: octets) else { return nil }
-            self = .openssl(table)
-            return
-        }
-        guard let table = P256Verification.table(uncompressed: octets, for: arithmetic) else {
-            return nil
-        }
-        self = .own(table)
+    /// Returns nil for a key of another curve, and for an engine without tables.
+    init?(_ key: PublicKey, engine: SignatureEngine, slot: KeyTableSlot) {
+        guard let arithmetic = engine.arithmetic, key.curve == .p256,
+            let multiples = P256Verification.table(uncompressed: key.point.span, for: arithmetic)
+        else { return nil }
+        (self.multiples, self.arithmetic, self.slot) = (multiples, arithmetic, slot)
         // Built here, at the first key's table, and not during a verification.
         _ = P256Verification.generatorTable(for: arithmetic)
     }
 }
 
 /// One of the `Limits.keyTables` slots. Releases the slot on deinit.
-package final class KeyTablePlace: Sendable {
+package final class KeyTableSlot: Sendable {
     private let taken: KeyTableCount
 
     private init(_ taken: KeyTableCount) { self.taken = taken }
 
     /// Takes a slot; returns nil if all are taken.
-    static func take(of count: KeyTableCount) -> KeyTablePlace? {
+    static func take(of count: KeyTableCount) -> KeyTableSlot? {
         guard count.value.add(1, ordering: .relaxed).newValue <= Limits.keyTables else {
             count.value.subtract(1, ordering: .relaxed)
             return nil
         }
-        return KeyTablePlace(count)
+        return KeyTableSlot(count)
     }
 
     deinit { taken.value.subtract(1, ordering: .relaxed) }

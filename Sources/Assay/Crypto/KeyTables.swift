@@ -18,12 +18,13 @@ package final class KeyTables: Sendable {
     private let build: Builder
 
     /// Builds a table; returns nil if that is impossible.
-    package typealias Builder = @Sendable (PublicKey, KeyTablePlace) -> KeyTable?
+    package typealias Builder = @Sendable (PublicKey, KeyTableSlot) -> KeyTable?
 
+    /// - Parameter engine: with OpenSSL as the engine no key gets a table.
     package init(isEnabled: Bool, engine: SignatureEngine = .best, build: Builder? = nil) {
         self.engine = engine
-        self.isEnabled = isEnabled
-        self.build = build ?? { KeyTable($0, engine: engine, place: $1) }
+        self.isEnabled = isEnabled && engine.arithmetic != nil
+        self.build = build ?? { KeyTable($0, engine: engine, slot: $1) }
     }
 
     /// The number of tables that exist or are being built.
@@ -48,7 +49,7 @@ package final class KeyTables: Sendable {
         }
     }
 
-    /// Builds the requested tables one after another; each takes 2 ms, OpenSSL's 30.
+    /// Builds the requested tables one after another; each takes 2 ms.
     ///
     /// - Returns: The number of tables built.
     @discardableResult
@@ -57,8 +58,8 @@ package final class KeyTables: Sendable {
         while let next = takePending() {
             // The chain can be gone by now, or the key queued twice.
             guard let key = next.key, key.table == nil else { continue }
-            guard let place = KeyTablePlace.take(of: count) else { continue }
-            guard let table = build(key, place) else {
+            guard let slot = KeyTableSlot.take(of: count) else { continue }
+            guard let table = build(key, slot) else {
                 isBroken.store(true, ordering: .relaxed)
                 continue
             }

@@ -6,16 +6,16 @@ extension SignatureEngine {
     /// generators' tables, which are needed anyway.
     var passesSelfTest: Bool {
         switch self {
-        case .ifma: Self.vectorsPass && Self.p384Passes
-        case .avx2: Self.pairsPass && Self.p384Passes
-        case .portable: Self.wordsPass && Self.p384Passes
+        case .ifma: Self.ifmaPasses && Self.p384Passes
+        case .avx2: Self.avx2Passes && Self.p384Passes
+        case .portable: Self.portablePasses && Self.p384Passes
         case .openssl: true
         }
     }
 
-    private static let vectorsPass = testP256(.vectors)
-    private static let pairsPass = testP256(.pairs)
-    private static let wordsPass = testP256(.words)
+    private static let ifmaPasses = testP256(.ifma)
+    private static let avx2Passes = testP256(.avx2)
+    private static let portablePasses = testP256(.portable)
     private static let p384Passes = testP384()
 
     private static func testP256(_ arithmetic: P256Verification.Arithmetic) -> Bool {

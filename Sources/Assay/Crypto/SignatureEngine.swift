@@ -12,7 +12,7 @@ public enum SignatureEngine: String, CaseIterable, Sendable {
     case avx2
     /// Own arithmetic, for any 64-bit processor.
     case portable
-    /// OpenSSL's arithmetic, with its own tables for keys in frequent use.
+    /// OpenSSL's `EVP_PKEY_verify`, one signature at a time.
     case openssl
 
     /// The fastest engine that this processor supports.
@@ -41,9 +41,9 @@ public enum SignatureEngine: String, CaseIterable, Sendable {
     /// The own arithmetic for signatures of keys with a table; nil for OpenSSL's.
     var arithmetic: P256Verification.Arithmetic? {
         switch self {
-        case .ifma: .vectors
-        case .avx2: .pairs
-        case .portable: .words
+        case .ifma: .ifma
+        case .avx2: .avx2
+        case .portable: .portable
         case .openssl: nil
         }
     }

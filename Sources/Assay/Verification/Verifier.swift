@@ -54,10 +54,10 @@ public final class Verifier: Sendable {
             trust: trust.harmony, markers: .harmony, issuerTables: issuerTables,
             revocation: revocation)
         signatures = ES256Verifiers(
-            tables: KeyTables(isEnabled: keyTables != .never, engine: engine.chosen) { key, place in
+            tables: KeyTables(isEnabled: keyTables != .never, engine: engine.chosen) { key, slot in
                 engine.test()
                 guard !engine.isDistrusted else { return nil }
-                return KeyTable(key, engine: engine.chosen, place: place)
+                return KeyTable(key, engine: engine.chosen, slot: slot)
             },
             engine: engine)
     }

@@ -63,7 +63,7 @@ enum LogLevelChoice: String, Choice {
     case info, debug
 }
 
-/// The values of `--engine`.
+/// The values of `serve --engine`.
 enum EngineChoice: String, Choice {
     case auto, ifma, avx2, portable, openssl
 

@@ -12,8 +12,6 @@ struct ServerSettings {
     var isDefaultListen = false
     /// The number of workers; nil for one per processor.
     var workers: Int?
-    var keyTables = KeyTableBuilding.onRequest
-    /// The signature engine; `openssl` with `--no-key-tables`.
     var engine = SignatureEngine.best
     var limits: LimitSettings
     var unix: UnixSettings
@@ -37,7 +35,6 @@ struct ServerSettings {
         var stores = PurchaseKeyArguments()
         var workers: Int?
         var engine = EngineChoice.auto
-        var noKeyTables = false
         var drainDelay: Int?
         var admin: Endpoint?
         var adminAnyAddress = false
@@ -76,8 +73,7 @@ struct ServerSettings {
             throw Failure(problem.description)
         }
         self.workers = workers ?? file?.workers
-        engine = flags.noKeyTables ? .openssl : try flags.engine.supported
-        keyTables = flags.noKeyTables ? .never : .onRequest
+        engine = try flags.engine.supported
         limits = file?.limits ?? LimitSettings()
         if let seconds = flags.drainDelay {
             limits.server.drainDelayMilliseconds = UInt64(seconds) * 1000
@@ -164,7 +160,7 @@ extension ServerSettings {
             let verifier =
                 verifiers[app.trust.identity]
                 ?? Verifier(
-                    trust: app.trust, keyTables: keyTables, engine: engine, revocation: statuses)
+                    trust: app.trust, keyTables: .onRequest, engine: engine, revocation: statuses)
             verifiers[app.trust.identity] = verifier
             entries[app.name] = try app.entry(verifier, limits.server, revocation.policy)
         }

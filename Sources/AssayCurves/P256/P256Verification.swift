@@ -7,25 +7,25 @@ package final class P256Verification {
     /// What adds the points of signatures. Tables are made for one.
     package enum Arithmetic: Sendable, CaseIterable {
         /// Words of 64 bits, in Swift. On any machine.
-        case words
+        case portable
         /// Four pairs of points in a vector, in C. On processors with AVX2.
-        case pairs
+        case avx2
         /// Eight signatures in a vector, in C. On processors with AVX-512 IFMA.
-        case vectors
+        case ifma
 
         package var isSupported: Bool {
             switch self {
-            case .words: true
-            case .pairs: P256PairSums.isSupported
-            case .vectors: P256Vectors.isSupported
+            case .portable: true
+            case .avx2: P256PairSums.isSupported
+            case .ifma: P256Vectors.isSupported
             }
         }
 
         fileprivate var coordinateDoublings: Int {
             switch self {
-            case .words: 0
-            case .pairs: P256PairSums.coordinateDoublings
-            case .vectors: P256Vectors.coordinateDoublings
+            case .portable: 0
+            case .avx2: P256PairSums.coordinateDoublings
+            case .ifma: P256Vectors.coordinateDoublings
             }
         }
     }
@@ -35,12 +35,12 @@ package final class P256Verification {
     private let coordinateDoublings: Int
 
     /// - Precondition: The arithmetic is supported.
-    package init(capacity: Int, arithmetic: Arithmetic = .words) {
+    package init(capacity: Int, arithmetic: Arithmetic = .portable) {
         batch =
-            arithmetic == .pairs
+            arithmetic == .avx2
             ? ECDSABatch(capacity: capacity, sums: P256PairSums.init)
             : ECDSABatch(capacity: capacity)
-        vectors = arithmetic == .vectors ? P256Vectors(capacity: capacity) : nil
+        vectors = arithmetic == .ifma ? P256Vectors(capacity: capacity) : nil
         coordinateDoublings = arithmetic.coordinateDoublings
     }
 
@@ -78,17 +78,17 @@ package final class P256Verification {
     }
 
     /// The table of the generator, built at its first use.
-    package static func generatorTable(for arithmetic: Arithmetic = .words) -> Table {
+    package static func generatorTable(for arithmetic: Arithmetic = .portable) -> Table {
         switch arithmetic {
-        case .words: P256.generatorTable
-        case .pairs: P256PairSums.sharedTable
-        case .vectors: P256Vectors.generatorTable
+        case .portable: P256.generatorTable
+        case .avx2: P256PairSums.sharedTable
+        case .ifma: P256Vectors.generatorTable
         }
     }
 
     /// Returns nil unless the octets, `04 ‖ x ‖ y`, are a point on the curve.
     package static func table(
-        uncompressed octets: Span<UInt8>, for arithmetic: Arithmetic = .words
+        uncompressed octets: Span<UInt8>, for arithmetic: Arithmetic = .portable
     ) -> Table? {
         Table(uncompressed: octets, coordinateDoublings: arithmetic.coordinateDoublings)
     }
