@@ -1,3 +1,3 @@
-module assay.internal/assay
+module assay.internal/assay/clients/go
 
 go 1.19

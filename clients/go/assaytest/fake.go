@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	assay "assay.internal/assay"
+	assay "assay.internal/assay/clients/go"
 )
 
 // Fake is an assay.Service without a server. It records the calls, and answers as its functions

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	assay "assay.internal/assay"
+	assay "assay.internal/assay/clients/go"
 )
 
 // unlock is the kind of function that the fake is for.

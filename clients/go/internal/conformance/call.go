@@ -7,7 +7,7 @@ import (
 	"os"
 	"sync"
 
-	assay "assay.internal/assay"
+	assay "assay.internal/assay/clients/go"
 )
 
 type testCase struct {

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	assay "assay.internal/assay"
+	assay "assay.internal/assay/clients/go"
 )
 
 type outcome map[string]any

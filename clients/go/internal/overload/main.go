@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"assay.internal/assay"
+	assay "assay.internal/assay/clients/go"
 )
 
 // timeout is the patience of a caller. A later answer is worth nothing.

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	assay "assay.internal/assay"
+	assay "assay.internal/assay/clients/go"
 )
 
 func main() {
