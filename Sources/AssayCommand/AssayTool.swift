@@ -29,7 +29,7 @@ struct AssayTool: AsyncParsableCommand {
               Why was this refused?
                 assay explain --bundle-id com.example.game token.jws
               What is in this file?
-                assay inspect token.jws
+                assay explain --no-verify token.jws
               What does this customer own now?
                 assay entitlements --bundle-id com.example.game token.jws receipt.txt
               Make a development authority, sign evidence with it, verify it:
@@ -51,8 +51,7 @@ struct AssayTool: AsyncParsableCommand {
             CommandGroup(
                 name: "Verify",
                 subcommands: [
-                    VerifyCommand.self, ExplainCommand.self, InspectCommand.self,
-                    EntitlementsCommand.self,
+                    VerifyCommand.self, ExplainCommand.self, EntitlementsCommand.self,
                 ]),
             CommandGroup(
                 name: "Serve",

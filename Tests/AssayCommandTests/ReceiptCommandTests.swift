@@ -156,7 +156,8 @@ struct ReceiptCommandTests {
         let trust = ["--root", ca + "/receipt-root.pem"]
         for (command, line) in [
             (["verify", "--kind", "app-receipt", "--format", "text"] + trust, "  attribute 9 "),
-            (["inspect"], "  attribute 9 "), (["explain", "--all"] + trust, "unknownAttributes["),
+            (["explain", "--no-verify"], "  attribute 9 "),
+            (["explain", "--all"] + trust, "unknownAttributes["),
         ] {
             let text = try Tool.run(command + [output]).output
             #expect(text.contains(line) && text.contains("0204503233"), "\(command): \(text)")

@@ -76,7 +76,7 @@ struct StorePurchaseCommandTests {
     func inspected() throws {
         let purchase = try mint("google")
         func inspect(_ evidence: String) throws -> [String: Any] {
-            let answer = try Tool.run(["inspect", "--format", "json", "-"], input: evidence)
+            let answer = try Tool.run(["explain", "--no-verify", "--format", "json", "-"], input: evidence)
             #expect(answer.status == 0, "\(answer.error)")
             return try answer.json
         }
@@ -96,7 +96,7 @@ struct StorePurchaseCommandTests {
         let short = try inspect(purchase.replacingOccurrences(of: signature, with: "AAAA"))
         #expect(
             (short["problems"] as? [String])?.contains { $0.contains("3 octets") } == true)
-        let text = try Tool.run(["inspect", "-"], input: purchase)
+        let text = try Tool.run(["explain", "--no-verify", "-"], input: purchase)
         #expect(text.output.contains("packageName") && text.output.contains("UNVERIFIED payload"))
     }
 

@@ -229,7 +229,7 @@ struct VerifyCommandTests {
     @Test(
         "every command has help with examples",
         arguments: [
-            [], ["verify"], ["explain"], ["inspect"], ["serve"], ["health"], ["mint"],
+            [], ["verify"], ["explain"], ["serve"], ["health"], ["mint"],
             ["mint", "ca"],
             ["mint", "transaction"],
             ["mint", "renewal-info"], ["mint", "app-transaction"], ["mint", "notification"],

@@ -75,6 +75,31 @@ import Testing
         #expect(mostSlices <= 2)
     }
 
+    /// Line 80 of the hostile inputs: calls whose answers are long, and calls that cost little.
+    @Test(
+        "A token does not wait for what many connections ask",
+        arguments: [(RequestHead.Call.info, 3), (.ping, 2 * ServerLimits().framesPerTurn)])
+    func takesTurns(call: RequestHead.Call, each: Int) throws {
+        let simulated = try SimulatedServer { $0.workers = 1 }
+        let peers = (0..<150).map { _ in simulated.connect() }
+        let other = try client(of: simulated)
+        ask(1, other, of: simulated)
+        let before = simulated.metrics.answersSent
+        let frame = RawClient.frame(RequestHead(id: 1, call: call))
+        for peer in peers { peer.send(Array(repeatElement(frame, count: each).joined())) }
+        other.ask(.genuine)
+        while other.unanswered > 0 {
+            #expect(simulated.step())
+            // What all connections together get in a turn takes about as long.
+            simulated.world.pass(milliseconds: 1)
+            #expect(other.receive(upTo: .max) == nil)
+        }
+        let all = UInt64(peers.count * each)
+        #expect(simulated.metrics.answersSent - before < all * 3 / 4)
+        simulated.runUntilIdle()
+        #expect(simulated.metrics.answersSent - before == all + 1)
+    }
+
     @Test("Locks are taken for a read and for a slice, and none for a token")
     func locksOfTokens() throws {
         let simulated = try SimulatedServer { $0.workers = 1 }

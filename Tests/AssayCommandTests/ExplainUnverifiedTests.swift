@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("assay inspect")
-struct InspectCommandTests {
+@Suite("assay explain --no-verify")
+struct ExplainUnverifiedTests {
     private let folder = TemporaryFolder()
 
     init() throws {
@@ -17,7 +17,7 @@ struct InspectCommandTests {
     }
 
     private func inspect(_ evidence: String) throws -> [String: Any] {
-        let answer = try Tool.run(["inspect", "--format", "json", "-"], input: evidence)
+        let answer = try Tool.run(["explain", "--no-verify", "--format", "json", "-"], input: evidence)
         #expect(answer.status == 0 && answer.error.isEmpty, "\(answer.error)")
         let json = try answer.json
         #expect(json["verified"] as? Bool == false)
@@ -83,7 +83,7 @@ struct InspectCommandTests {
         for base64 in ["line", "lines", "none"] {
             _ = try mint(
                 "receipt", "--records", "3", "--base64", base64, "--output", folder(base64))
-            let answer = try Tool.run("inspect", "--format", "json", folder(base64))
+            let answer = try Tool.run("explain", "--no-verify", "--format", "json", folder(base64))
             let json = try answer.json
             #expect(problems(json).isEmpty)
             #expect(json["likelyKind"] as? String == "app-receipt")
@@ -92,7 +92,7 @@ struct InspectCommandTests {
             #expect(payload["bundleId"] as? String == "com.example.game")
             #expect((payload["inApp"] as? [Any])?.count == 3)
         }
-        let text = try Tool.run("inspect", folder("line")).output
+        let text = try Tool.run("explain", "--no-verify", folder("line")).output
         #expect(text.contains("inApp[2].transactionId"))
         #expect(text.contains("UNVERIFIED certificate 1 of "))
     }
@@ -122,7 +122,7 @@ struct InspectCommandTests {
                 problems(json).contains { $0.contains(problem) },
                 "\(evidence.suffix(20)): \(problems(json))")
             #expect((json["unverifiedPayload"] != nil) == hasPayload, "\(evidence.suffix(20))")
-            let text = try Tool.run(["inspect", "-"], input: evidence)
+            let text = try Tool.run(["explain", "--no-verify", "-"], input: evidence)
             #expect(text.status == 0 && text.output.contains(problem))
         }
         let cut = try inspect(parts[0] + "." + parts[1].dropLast(8) + "." + parts[2])
@@ -162,23 +162,23 @@ struct InspectCommandTests {
             ("{\"\(long)\":1,\"b\":2}", true),
         ]
         for (evidence, showsName) in table {
-            let text = try Tool.run(["inspect", "-"], input: evidence)
+            let text = try Tool.run(["explain", "--no-verify", "-"], input: evidence)
             #expect(text.status == 0 && text.output.utf8.count < 300_000, "\(text.error)")
             #expect(text.output.contains("… (130000 bytes)") == showsName)
             let json = try inspect(evidence)
             #expect((json["unverifiedPayload"] == nil) == (evidence.utf8.count > 1 << 20))
         }
-        let many = try Tool.run(["inspect", "-"], input: table[3].evidence).output
+        let many = try Tool.run(["explain", "--no-verify", "-"], input: table[3].evidence).output
         #expect(many.contains("\n  16600 more fields are left out\n"), "\(many.suffix(200))")
     }
 
     @Test("a receipt of many records: the newest, and how many are left out")
     func manyRecords() throws {
         _ = try mint("receipt", "--records", "250", "--output", folder("many"))
-        let text = try Tool.run("inspect", folder("many")).output
+        let text = try Tool.run("explain", "--no-verify", folder("many")).output
         #expect(text.contains("the newest 200 in-app records; 50 are left out"))
         #expect(text.contains("inApp[199].transactionId") && !text.contains("inApp[200]"))
-        let json = try Tool.run("inspect", "--format", "json", folder("many")).json
+        let json = try Tool.run("explain", "--no-verify", "--format", "json", folder("many")).json
         #expect(json["recordsOmitted"] as? Int == 50)
         let payload = try #require(json["unverifiedPayload"] as? [String: Any])
         #expect((payload["inApp"] as? [Any])?.count == 200)
@@ -189,7 +189,7 @@ struct InspectCommandTests {
         let payload = folder.write(
             "payload", "{\"bundleId\":\"b\\u001b[31m\",\"\\u009bx\":\"y\",\"quantity\":1}")
         let token = try mint("transaction", "--payload", payload)
-        let answer = try Tool.run(["inspect", "-"], input: token)
+        let answer = try Tool.run(["explain", "--no-verify", "-"], input: token)
         #expect(answer.status == 0)
         let lines = answer.output.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines[0].hasPrefix("UNVERIFIED: nothing here was checked"))
@@ -199,13 +199,14 @@ struct InspectCommandTests {
         let isControl = { (scalar: Unicode.Scalar) in scalar.value == 0x1B || scalar.value == 0x9B }
         #expect(!answer.output.unicodeScalars.contains(where: isControl))
         let file = folder.write("token", token)
-        #expect(try Tool.run("inspect", file).output == answer.output)
+        #expect(try Tool.run("explain", "--no-verify", file).output == answer.output)
         for (arguments, reason) in [
-            (["inspect"], "<file>"), (["inspect", folder("none")], "no such file"),
-            (["inspect", "--format", "jsno", file], "did you mean \"json\"?"),
-            (["inspect", folder.write("empty", "")], "is empty"),
+            ([], "<file>"), ([folder("none")], "no such file"),
+            (["--format", "jsno", file], "did you mean \"json\"?"),
+            ([folder.write("empty", "")], "is empty"), ([file, file], "shows one file"),
+            (["--all", file], "checks nothing"), (["--kind", "transaction", file], "--kind"),
         ] {
-            let refused = try Tool.run(arguments)
+            let refused = try Tool.run(["explain", "--no-verify"] + arguments)
             #expect(refused.status == 2 && refused.error.contains(reason), "\(refused.error)")
         }
     }
