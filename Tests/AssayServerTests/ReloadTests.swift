@@ -61,7 +61,7 @@ import Testing
         other.backlog += 1
         other.socketAccess.mode = 0o600
         other.admin = .unix(path: "/nowhere")
-        let names = ["listen", "limits.backlog", "workers", "unix", "admin"]
+        let names = ["listen", "backlog", "workers", "unix", "admin"]
         #expect(try test.server.reload(other) == names)
         #expect(test.log.count(of: "\"event\":\"restart_needed\"") == names.count)
         // An unusable configuration changes nothing.

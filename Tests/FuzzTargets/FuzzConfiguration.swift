@@ -111,7 +111,7 @@ private enum ConfigurationSeeds {
     private static let app = "\n[[app]]\nname = \"a\"\nbundle-id = \"b\"\napp-apple-id = 1\n"
 
     private static let limits = [
-        ("connections", 10_000), ("frame-bytes", 524_288), ("jws-bytes", 65_536),
+        ("connections", 10_000), ("frame-bytes", 524_288), ("fetches", 32),
         ("timeout-ms", 30_000), ("longest-timeout-ms", 1), ("drain-delay-seconds", 0),
         ("idle-seconds", 86_400), ("evidence-bytes", 1 << 40),
     ]

@@ -169,7 +169,6 @@ extension ServerSettings {
             version: AssayVersion.current)
         if let workers { configuration.workers = workers }
         configuration.inherited = inherited
-        configuration.backlog = limits.backlog
         configuration.socketAccess = unix.access
         configuration.allowedUsers = unix.allowedUsers
         configuration.tls = tls?.context

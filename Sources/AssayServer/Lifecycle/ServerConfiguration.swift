@@ -117,7 +117,7 @@ extension ServerConfiguration.Fixed {
     func differences(from new: Self) -> [String] {
         var names: [String] = []
         if new.listen != listen { names.append("listen") }
-        if new.backlog != backlog { names.append("limits.backlog") }
+        if new.backlog != backlog { names.append("backlog") }
         if new.workers != workers { names.append("workers") }
         if new.socketAccess != socketAccess { names.append("unix") }
         if new.admin != admin { names.append("admin") }
