@@ -47,7 +47,6 @@ enum AppleError: Int, Error, CaseIterable, Sendable {
     case familyExtensionIneligible = 4_030_007
     case maximumImages = 4_030_014
     case maximumMessages = 4_030_016
-    case messageNotApproved = 4_030_017
     case imageInUse = 4_030_019
     case noPassingTest = 4_030_026
     case noAvailableSeats = 4_030_028
@@ -124,7 +123,6 @@ enum AppleError: Int, Error, CaseIterable, Sendable {
                 + "extension directly."
         case .maximumImages: "Maximum number of images reached."
         case .maximumMessages: "Maximum number of messages reached."
-        case .messageNotApproved: "Message is not approved."
         case .imageInUse: "Image is in use."
         case .noPassingTest: "A passing performance test is required."
         case .originalTransactionIdNotFound: "Original transaction id not found."

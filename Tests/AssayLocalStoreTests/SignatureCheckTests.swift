@@ -231,9 +231,9 @@ struct SignatureCheckTests {
     @Test("a retention answer is checked with its message, its product and its signature")
     func retention() throws {
         let id = "00000000-0000-4000-8000-000000000001"
-        func store(approved: Bool = true) throws -> TestStore {
+        func store(hasMessage: Bool) throws -> TestStore {
             var store = try Self.store()
-            guard approved else { return store }
+            guard hasMessage else { return store }
             let path = "/sandbox/inApps/v1/messaging/message/\(id)"
             let body = #"{"header":"Stay","body":"Half price"}"#
             store.store.messaging[.sandbox] = RetentionMessaging()
@@ -250,7 +250,7 @@ struct SignatureCheckTests {
         let commerce = try Self.jws(
             Self.claims(
                 aud: "advanced-commerce-api", more: #""request":"e30=""#))
-        for (answer, isApproved, expected) in [
+        for (answer, hasMessage, expected) in [
             (#"{"message":{\#(message)}}"#, true, nil),
             (#"{"message":{\#(message)}}"#, false, .message),
             (#"{"message":{"messageIdentifier":"x"}}"#, true, .message),
@@ -269,7 +269,7 @@ struct SignatureCheckTests {
             (#"{"advancedCommerceInfo":{\#(message)}}"#, true, .answer),
             (#"{"text":{\#(message)}}"#, true, .answer), ("{}", true, .answer),
         ] as [(String, Bool, SignatureRefusal?)] {
-            var store = try store(approved: isApproved)
+            var store = try store(hasMessage: hasMessage)
             let found = try Self.refusal(
                 #"{"environment":"Sandbox","retentionAnswer":\#(answer)}"#, &store)
             #expect(found == expected, "\(answer): \(found?.reason ?? "accepted")")

@@ -153,7 +153,7 @@ extension LocalStore {
             let content = value.members
         else { throw .answer }
         guard let id = content["messageIdentifier"]?.string,
-            messaging[side]?.isApproved(message: id, in: side, at: self.now) == true
+            messaging[side]?.has(message: id) == true
         else { throw .message }
         switch name {
         case "message": break

@@ -4,11 +4,13 @@ import AssayModels
 /// The Retention Messaging API of one environment: images, messages, defaults, the realtime URL
 /// and performance tests.
 ///
-/// The sandbox approves at once. Production takes a day, and a URL needs a passing test in the
+/// Images and messages are approved at once. In production a URL needs a passing test in the
 /// sandbox. The store sends no load: a performance test passes if a realtime URL is set.
 struct RetentionMessaging: Sendable {
-    private var images: [String: (size: String, added: Timestamp)] = [:]
-    private var messages: [String: (image: String?, added: Timestamp)] = [:]
+    /// The size of each image.
+    private var images: [String: String] = [:]
+    /// The image of each message, if it has one.
+    private var messages: [String: String?] = [:]
     /// Message identifiers by product and locale.
     private var defaults: [String: String] = [:]
     private var realtimeURL: String?
@@ -18,13 +20,8 @@ struct RetentionMessaging: Sendable {
     /// Whether a performance test has passed.
     var hasPassed: Bool { !tests.isEmpty }
 
-    private static let day: Int64 = 86_400_000
-
     /// Whether there is a message that an answer can name.
-    func isApproved(message id: String, in side: StoreSide, at now: Timestamp) -> Bool {
-        guard let message = messages[id.lowercased()] else { return false }
-        return side == .sandbox || message.added.advanced(by: Self.day) <= now
-    }
+    func has(message id: String) -> Bool { messages[id.lowercased()] != nil }
 
     private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
@@ -32,13 +29,10 @@ struct RetentionMessaging: Sendable {
         _ call: StoreCall, _ request: StoreRequest, at now: Timestamp, hasPassed: Bool,
         isKnownTransaction: Bool
     ) throws(AppleError) -> StoreAnswer {
-        let isApproved = { (added: Timestamp) in
-            call.side == .sandbox || added.advanced(by: Self.day) <= now
-        }
         switch (call.variant, call.parameters.count) {
-        case ("image", 1): return try image(call, request, now, isApproved)
-        case ("message", 1): return try message(call, request, now, isApproved)
-        case ("default", 2): return try standard(call, request, isApproved)
+        case ("image", 1): return try image(call, request)
+        case ("message", 1): return try message(call, request)
+        case ("default", 2): return try standard(call, request)
         case ("realtime", 1) where call.parameters[0] == "url":
             return try realtime(call, request, hasPassed: hasPassed)
         case ("performanceTest", 0), ("performanceTest", 2):
@@ -50,8 +44,7 @@ struct RetentionMessaging: Sendable {
     // MARK: Images and messages
 
     private mutating func image(
-        _ call: StoreCall, _ request: StoreRequest, _ now: Timestamp,
-        _ isApproved: (Timestamp) -> Bool
+        _ call: StoreCall, _ request: StoreRequest
     ) throws(AppleError) -> StoreAnswer {
         let id = call.parameters[0].lowercased()
         switch call.method {
@@ -59,11 +52,11 @@ struct RetentionMessaging: Sendable {
             let list = images.sorted { $0.key < $1.key }
             return .json { answer in
                 answer.array("imageIdentifiers") { array in
-                    for (id, image) in list {
+                    for (id, size) in list {
                         array.object { item in
                             item.member("imageIdentifier", id)
-                            item.member("imageState", Self.state(isApproved(image.added)))
-                            item.member("imageSize", image.size)
+                            item.member("imageState", "APPROVED")
+                            item.member("imageSize", size)
                         }
                     }
                 }
@@ -75,11 +68,11 @@ struct RetentionMessaging: Sendable {
             guard size == "FULL_SIZE" || size == "BULLET_POINT" else { throw .invalidImageSize }
             guard images[id] == nil else { throw .imageExists }
             guard images.count < StoreLimits.records else { throw .maximumImages }
-            images[id] = (size, now)
+            images[id] = size
             return .bare(200)
         case .delete:
             guard images[id] != nil else { throw .imageNotFound }
-            guard !messages.values.contains(where: { $0.image == id }) else { throw .imageInUse }
+            guard !messages.values.contains(id) else { throw .imageInUse }
             images[id] = nil
             return .bare(200)
         case .get, .post: return .bare(404)
@@ -87,8 +80,7 @@ struct RetentionMessaging: Sendable {
     }
 
     private mutating func message(
-        _ call: StoreCall, _ request: StoreRequest, _ now: Timestamp,
-        _ isApproved: (Timestamp) -> Bool
+        _ call: StoreCall, _ request: StoreRequest
     ) throws(AppleError) -> StoreAnswer {
         let id = call.parameters[0].lowercased()
         switch call.method {
@@ -96,10 +88,10 @@ struct RetentionMessaging: Sendable {
             let list = messages.sorted { $0.key < $1.key }
             return .json { answer in
                 answer.array("messageIdentifiers") { array in
-                    for (id, message) in list {
+                    for (id, _) in list {
                         array.object { item in
                             item.member("messageIdentifier", id)
-                            item.member("messageState", Self.state(isApproved(message.added)))
+                            item.member("messageState", "APPROVED")
                         }
                     }
                 }
@@ -116,31 +108,28 @@ struct RetentionMessaging: Sendable {
             if let image, images[image] == nil { throw .imageNotFound }
             guard messages[id] == nil else { throw .messageExists }
             guard messages.count < StoreLimits.records else { throw .maximumMessages }
-            messages[id] = (image, now)
+            messages[id] = .some(image)
             return .bare(200)
         case .delete:
             guard messages[id] != nil else { throw .messageNotFound }
-            messages[id] = nil
+            messages.removeValue(forKey: id)
             defaults = defaults.filter { $0.value != id }
             return .bare(200)
         case .get, .post: return .bare(404)
         }
     }
 
-    private static func state(_ isApproved: Bool) -> String { isApproved ? "APPROVED" : "PENDING" }
-
     // MARK: Defaults, the realtime URL, performance tests
 
     private mutating func standard(
-        _ call: StoreCall, _ request: StoreRequest, _ isApproved: (Timestamp) -> Bool
+        _ call: StoreCall, _ request: StoreRequest
     ) throws(AppleError) -> StoreAnswer {
         let key = call.parameters.joined(separator: "/")
         switch call.method {
         case .put:
             guard let id = try request.object()["messageIdentifier"]?.string?.lowercased(),
-                let message = messages[id]
+                messages[id] != nil
             else { throw .messageNotFound }
-            guard isApproved(message.added) else { throw .messageNotApproved }
             guard defaults.count < StoreLimits.records else { throw .maximumMessages }
             defaults[key] = id
             return .bare(200)

@@ -51,7 +51,7 @@ enum SignatureRefusal: Error, Hashable, CaseIterable, Sendable {
         case .request:
             "request is not Base64 of a JSON object with operation, version and requestInfo"
         case .account: "appAccountToken is not text"
-        case .message: "messageIdentifier is not a message that the store has and has approved"
+        case .message: "messageIdentifier is not a message that the store has"
         case .answer:
             "the answer is not one of message, alternateProduct, promotionalOffer and "
                 + "advancedCommerceInfo, with its members"
