@@ -2,6 +2,7 @@ import Assay
 import AssayBytes
 import AssayMint
 import AssayModels
+import TestSupport
 
 @testable import AssayLocalStore
 
@@ -82,7 +83,7 @@ struct TestStore {
         let request = StoreRequest(
             method: method, path: parts[0], query: query,
             contentType: form ? "application/x-www-form-urlencoded" : "application/json",
-            authorization: LocalStore.trialToken(bundleId, at: time / 1000),
+            authorization: StoreToken.bearer(bundleId, at: time / 1000),
             body: Array(body.utf8), time: time)
         let answer: StoreAnswer
         switch store.reply(to: request) {

@@ -74,7 +74,7 @@ struct StoreJournalTests {
         _ method: String, _ path: String, _ body: String = "", to server: LocalStoreServer
     ) throws -> String {
         let client = try BlockingClient(server.endpoint)
-        let token = LocalStore.trialToken(
+        let token = StoreToken.bearer(
             "com.example.game", at: SystemClock.wallMilliseconds / 1000)
         try client.send(
             Array(
@@ -118,7 +118,7 @@ struct StoreJournalTests {
         #expect(expected[1].contains("SOCKET_ISSUE") && expected[2].contains("\"left\":2"))
         let path = folder + "/store.jsonl"
         let kept = try #require(try SystemFile.read(path, limit: 1 << 20))
-        let token = LocalStore.trialToken("com.example.game", at: 0).dropFirst(7).prefix(40)
+        let token = StoreToken.bearer("com.example.game", at: 0).dropFirst(7).prefix(40)
         #expect(!kept.contains(sequence: token))
         do {
             let second = try Self.open(folder)

@@ -1,7 +1,10 @@
 import Assay
-import AssayLocalStore
+import AssayHTTP
 import AssayMint
 import AssayModels
+import TestSupport
+
+@testable import AssayLocalStore
 
 extension FuzzTarget {
     /// Requests to a local store, one on each line: `METHOD TARGET TYPE BODY`. Each has an answer
@@ -54,12 +57,27 @@ extension FuzzTarget {
             let target = parts[1].split(separator: UInt8(ascii: "?"), maxSplits: 1)
             let query = Array(target.count > 1 ? target[1] : [])
             let isForm = parts[2].elementsEqual("form".utf8)
-            let status = store.status(
-                ofRequest: String(decoding: parts[0], as: UTF8.self),
-                path: String(decoding: target.first ?? [], as: UTF8.self), query: query.span,
-                contentType: isForm ? "application/x-www-form-urlencoded" : "application/json",
-                body: Array(parts.count > 3 ? parts[3] : []), bundleId: "com.example.game")
-            if let status { precondition((200...599).contains(status)) }
+            guard let method = StoreMethod(rawValue: String(decoding: parts[0], as: UTF8.self))
+            else { continue }
+            let status = status(
+                of: StoreRequest(
+                    method: method, path: String(decoding: target.first ?? [], as: UTF8.self),
+                    query: HTTPQuery(query.span)?.parameters ?? [],
+                    contentType: isForm ? "application/x-www-form-urlencoded" : "application/json",
+                    authorization: StoreToken.bearer("com.example.game", at: store.now.seconds),
+                    body: Array(parts.count > 3 ? parts[3] : []), time: store.now.milliseconds),
+                &store)
+            precondition((200...599).contains(status))
+        }
+    }
+
+    /// Answers a request, and lets time move without sending anything.
+    private static func status(of request: StoreRequest, _ store: inout LocalStore) -> Int {
+        switch store.reply(to: request) {
+        case .answer(let answer): return answer.status
+        case .moving(let moved):
+            while case .send(let id, _, _) = store.nextWork() { store.didSend(id, .socketIssue) }
+            return store.answer(moved).status
         }
     }
 }
