@@ -77,17 +77,21 @@ import Testing
         let peer = SimulatedHTTP2Peer(server)
         let message = RPCBytes.request(try Self.token())
         peer.send([])
-        let before = server.slices.values.reduce(0, +)
+        let (slices, received) = (
+            server.slices.values.reduce(0, +), server.metrics.requestsReceived
+        )
         // In one read: begun and given up.
         peer.send(Bytes.call(1, message) + Bytes.reset(1))
         #expect(server.holdings.requestsInFlight == 0 && server.holdings.waiting == 0)
-        #expect(server.slices.values.reduce(0, +) == before)
+        #expect(server.slices.values.reduce(0, +) == slices)
+        #expect(server.metrics.requestsReceived == received)
         // A chain that is not known waits for its validation.
         let foreign = try Minted.token(.transaction, by: Minted.foreign.get())
         peer.peer.send(Bytes.call(3, RPCBytes.request(foreign)))
         while server.holdings.requestsInFlight == 0, server.step() {}
         peer.send(Bytes.reset(3))
         #expect(server.holdings.requestsInFlight == 0 && server.holdings.evidenceBytes == 0)
+        #expect(server.metrics.handled(.verify, .cancelled) == 1)
         #expect(peer.ask(5, Bytes.call(5, message)).grpcStatus == 0)
     }
 
@@ -136,6 +140,22 @@ import Testing
         #expect(peer[1].code == 8 && peer[3].code == 8)
         #expect(server.holdings.unwrittenBytes == 0)
         #expect(server.metrics.faults["the peer does not read its answers"] == 2)
+    }
+
+    @Test("a client that reads none of its answers gets no more of them made")
+    func unreadAnswers() throws {
+        let server = try SimulatedServer()
+        let peer = SimulatedHTTP2Peer(server, starts: false)
+        peer.isPolite = false
+        peer.send(HTTP2Connection.preface + Bytes.settings([(4, 0)]))
+        let numbers = (0..<90).map { Int32(2 * $0 + 1) }
+        for number in numbers { peer.send(Bytes.get(number, "/v1/openapi.json")) }
+        let answered = numbers.count { peer[$0].hasHead }
+        #expect(numbers.count { peer[$0].code == 7 } == numbers.count - answered)
+        // The answer that reaches the limit is the last.
+        let each = server.holdings.unwrittenBytes / max(answered, 1)
+        #expect(server.holdings.unwrittenBytes <= HTTP2Session.unwrittenLimit + 2 * each)
+        #expect((1..<numbers.count).contains(answered))
     }
 
     @Test("a client that widens its window gets the rest")
@@ -242,6 +262,9 @@ import Testing
             ("an empty path", get.map { $0.0 == ":path" ? ($0.0, "") : $0 }, nil),
             ("two types", get + [("content-type", "a"), ("content-type", "b")], nil),
             ("another Host", get + [("host", "other")], nil),
+            (
+                "no host", get.map { $0.0 == ":authority" ? ($0.0, "user@localhost") : $0 }, nil
+            ),
             ("the same Host", get + [("host", "localhost")], 200),
         ]
         let server = try SimulatedServer()
