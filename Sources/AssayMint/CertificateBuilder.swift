@@ -9,8 +9,8 @@ package struct CertificateBuilder: Sendable {
     package var serial: [UInt8]
     /// The algorithm inside the signed part; `signatureAlgorithm` is the one beside the
     /// signature.
-    package var tbsSignatureAlgorithm: SignatureAlgorithm
-    package var signatureAlgorithm: SignatureAlgorithm
+    package var tbsSignatureAlgorithm: SigningAlgorithm
+    package var signatureAlgorithm: SigningAlgorithm
     package var issuer: DistinguishedName
     package var subject: DistinguishedName
     package var notBefore: Timestamp
@@ -34,7 +34,7 @@ package struct CertificateBuilder: Sendable {
     package init(
         subject: DistinguishedName, issuer: DistinguishedName, publicKeyOf key: SigningKey,
         notBefore: Timestamp, notAfter: Timestamp, extensions: [CertificateExtension] = [],
-        signatureAlgorithm: SignatureAlgorithm = .ecdsaWithSHA384
+        signatureAlgorithm: SigningAlgorithm = .ecdsaWithSHA384
     ) throws(MintError) {
         self.subject = subject
         self.issuer = issuer
@@ -57,7 +57,7 @@ package struct CertificateBuilder: Sendable {
     }
 
     /// Sets both signature algorithms.
-    package mutating func setAlgorithm(_ algorithm: SignatureAlgorithm) {
+    package mutating func setAlgorithm(_ algorithm: SigningAlgorithm) {
         signatureAlgorithm = algorithm
         tbsSignatureAlgorithm = algorithm
     }
@@ -121,7 +121,7 @@ package struct CertificateBuilder: Sendable {
 }
 
 /// The AlgorithmIdentifier of a signature and its digest.
-package struct SignatureAlgorithm: Sendable, Hashable {
+package struct SigningAlgorithm: Sendable, Hashable {
     package var der: [UInt8]
     package var digest: SigningKey.Digest
 

@@ -1,7 +1,7 @@
 import AssayBytes
 
 /// The protected header of a token (RFC 7515, 4). Tests can make every part invalid.
-package struct JWSHeader: Sendable {
+package struct MintedJWSHeader: Sendable {
     package var alg: String? = "ES256"
     /// The strings of `x5c`. Nil omits the member.
     package var x5c: [String]?

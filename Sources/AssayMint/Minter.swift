@@ -17,10 +17,10 @@ public struct Minter: Sendable {
 
     /// Creates a minter for the chain.
     public init(_ chain: SigningChain) {
-        self.init(key: chain.key, header: JWSHeader(certificates: chain.certificates))
+        self.init(key: chain.key, header: MintedJWSHeader(certificates: chain.certificates))
     }
 
-    package init(key: SigningKey, header: JWSHeader) {
+    package init(key: SigningKey, header: MintedJWSHeader) {
         self.key = key
         let segment = Base64URL.encode(header.json.span) + [Minter.stop]
         var hash = SHA256()
@@ -30,8 +30,8 @@ public struct Minter: Sendable {
     }
 
     /// Creates a minter for the chain with a header that `change` makes invalid.
-    package init(_ chain: SigningChain, changing change: (inout JWSHeader) -> Void) {
-        var header = JWSHeader(certificates: chain.certificates)
+    package init(_ chain: SigningChain, changing change: (inout MintedJWSHeader) -> Void) {
+        var header = MintedJWSHeader(certificates: chain.certificates)
         change(&header)
         self.init(key: chain.key, header: header)
     }

@@ -40,13 +40,13 @@ package struct OCSPResponseBuilder: Sendable {
     package var extensions: [CertificateExtension] = []
     /// DER of the certificates that are sent along.
     package var certificates: [[UInt8]] = []
-    package var signatureAlgorithm: SignatureAlgorithm
+    package var signatureAlgorithm: SigningAlgorithm
     /// Written after the last field of the signed data.
     package var trailingInside: [UInt8] = []
 
     package init(
         _ singles: [Single], producedAt: Timestamp,
-        signatureAlgorithm: SignatureAlgorithm = .ecdsaWithSHA384
+        signatureAlgorithm: SigningAlgorithm = .ecdsaWithSHA384
     ) {
         self.singles = singles
         self.producedAt = producedAt
@@ -182,13 +182,13 @@ package struct RevocationListBuilder: Sendable {
     package var nextUpdate: Timestamp?
     package var entries: [Entry] = []
     package var extensions: [CertificateExtension] = []
-    package var signatureAlgorithm: SignatureAlgorithm
+    package var signatureAlgorithm: SigningAlgorithm
     /// The algorithm inside the signed part; nil for the same.
-    package var innerAlgorithm: SignatureAlgorithm?
+    package var innerAlgorithm: SigningAlgorithm?
 
     package init(
         issuer: DistinguishedName, thisUpdate: Timestamp, nextUpdate: Timestamp?,
-        signatureAlgorithm: SignatureAlgorithm = .ecdsaWithSHA384
+        signatureAlgorithm: SigningAlgorithm = .ecdsaWithSHA384
     ) {
         self.issuer = issuer
         self.thisUpdate = thisUpdate

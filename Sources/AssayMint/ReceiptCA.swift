@@ -168,7 +168,7 @@ public enum ReceiptDigest: String, Sendable, Hashable, CaseIterable {
     case sha256
 
     var signing: SigningKey.Digest { self == .sha1 ? .sha1 : .sha256 }
-    package var withRSA: SignatureAlgorithm { self == .sha1 ? .sha1WithRSA : .sha256WithRSA }
+    package var withRSA: SigningAlgorithm { self == .sha1 ? .sha1WithRSA : .sha256WithRSA }
     /// The DER AlgorithmIdentifier of the digest.
     package var der: [UInt8] {
         DERWriter.build { writer in

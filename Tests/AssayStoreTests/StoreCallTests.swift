@@ -245,14 +245,14 @@ struct StoreCallTests {
             String(decoding: Base64URL.encode(Array(json.utf8).span), as: UTF8.self)
         }
         for text in [encoded(json), encoded(json) + "=="] {
-            let token = try ExternalPurchaseToken(text)
+            let token = try DecodedExternalPurchaseToken(text)
             #expect(token.externalPurchaseId == "SANDBOX_1" && token.environment == .sandbox)
             #expect(token.appAppleId == 9 && token.bundleId == "com.example.game")
             #expect(token.tokenCreationDate.milliseconds == 5 && token.tokenType == "SERVICES")
             #expect(token.tokenExpirationDate?.milliseconds == 6)
         }
         for text in ["", "!", encoded("[]"), encoded("{}"), encoded(#"{"externalPurchaseId":5}"#)] {
-            #expect(throws: StoreError.self) { try ExternalPurchaseToken(text) }
+            #expect(throws: StoreError.self) { try DecodedExternalPurchaseToken(text) }
         }
     }
 

@@ -54,7 +54,7 @@ import Testing
     @Test("line 27: parameters of ECDSA algorithms")
     func signaturesOfECDSA() {
         expect("leaf", accepts: [.absent], refusesWith: .unsupportedAlgorithm) { parameters in
-            let algorithm = AssayMint::SignatureAlgorithm(
+            let algorithm = SigningAlgorithm(
                 der: parameters.algorithm("1.2.840.10045.4.3.3"), digest: .sha384)
             let chain = Fixture.chain(leaf: { $0.setAlgorithm(algorithm) })
             return Fixture.verify(Fixture.token(Fixture.payload(), chain)).verdict

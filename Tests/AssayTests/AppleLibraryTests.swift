@@ -110,7 +110,7 @@ import Testing
     }
 
     private static func header(_ texts: [String]) -> [UInt8] {
-        var header = AssayMint::JWSHeader(certificates: [])
+        var header = MintedJWSHeader(certificates: [])
         header.x5c = texts
         return Base64URL.encode(header.json.span)
     }

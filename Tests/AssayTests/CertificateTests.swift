@@ -172,16 +172,16 @@ import Testing
 
     @Test func pem() throws {
         let der = Fixture.ca.rootCertificate
-        let text = Fixture.text(AssayMint::PEM.encode(der, label: "CERTIFICATE"))
+        let text = Fixture.text(PEM.encode(der, label: "CERTIFICATE"))
         let accepted = [
             text, "explanatory text\n" + text, text + "\nmore\n",
             text.replacing("\n", with: "\r\n"),
             "   " + text, String(text.dropLast()),
         ]
         for text in accepted {
-            #expect(try Assay::PEM.certificate(Array(text.utf8)) == der)
+            #expect(try PEMDocument.certificate(Array(text.utf8)) == der)
         }
-        #expect(try Assay::PEM.certificate(der) == der)
+        #expect(try PEMDocument.certificate(der) == der)
         let refused = [
             text + text, String(text.dropLast(30)), text.replacing("\nM", with: "\n*"),
             text.replacing("=\n", with: "\n"), "-----BEGIN CERTIFICATE-----",
@@ -189,11 +189,11 @@ import Testing
         ]
         for text in refused where text != accepted[0] {
             #expect(throws: CertificateError.self, "\(text.suffix(60))") {
-                try Assay::PEM.certificate(Array(text.utf8))
+                try PEMDocument.certificate(Array(text.utf8))
             }
         }
         for other in ["X509 CRL", "PUBLIC KEY", "PRIVATE KEY"] {
-            let bytes = AssayMint::PEM.encode(der, label: other)
+            let bytes = PEM.encode(der, label: other)
             #expect(throws: TrustStoreError.self) {
                 try TrustStore.empty.pinning(bytes, development: true)
             }
@@ -222,7 +222,7 @@ import Testing
             "Apple-Root-CA-b0b1730e", "Apple-Root-CA-G2-c2b9b042", "Apple-Root-CA-G3-63343abf",
         ] {
             let pem = try #require(Vectors.bytes("apple-ca/\(file).pem"))
-            let der = try Assay::PEM.certificate(pem)
+            let der = try PEMDocument.certificate(pem)
             #expect(anchors.contains { $0.certificate.der == der }, "\(file)")
             // Each root is self-signed.
             let root = try Certificate(der: der)
@@ -232,7 +232,7 @@ import Testing
 
     @Test func pinning() throws {
         let root = Fixture.ca.rootCertificate
-        let pem = AssayMint::PEM.encode(root, label: "CERTIFICATE")
+        let pem = PEM.encode(root, label: "CERTIFICATE")
         let once = try TrustStore.empty.pinning(root, development: false)
         #expect(once.anchors.count == 1 && !once.anchors[0].isApple)
         #expect(try once.pinning(pem, development: false).anchors.count == 1)

@@ -86,7 +86,7 @@ enum Fixture {
 
     static func token(
         _ payload: [UInt8] = payload(), _ chain: SigningChain = ca.chain,
-        header: (inout AssayMint::JWSHeader) -> Void = { _ in },
+        header: (inout MintedJWSHeader) -> Void = { _ in },
         signature: (inout [UInt8]) -> Void = { _ in }
     ) -> [UInt8] {
         made { try Minter(chain, changing: header).sign(payload, changingSignature: signature) }

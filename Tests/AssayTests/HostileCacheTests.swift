@@ -9,7 +9,7 @@ import Testing
 /// Lines 33 to 39 of the catalogue of hostile input: the chain cache.
 @Suite(.serialized) struct HostileCacheTests {
     private static func header(_ chain: SigningChain) -> [UInt8] {
-        Base64URL.encode(AssayMint::JWSHeader(certificates: chain.certificates).json.span)
+        Base64URL.encode(MintedJWSHeader(certificates: chain.certificates).json.span)
     }
 
     private static func chains() -> KnownChains {
@@ -166,7 +166,7 @@ import Testing
         // Other header bytes with the same certificates are another entry.
         let spaced = Array(
             Fixture.text(
-                AssayMint::JWSHeader(certificates: ca.chain.certificates).json
+                MintedJWSHeader(certificates: ca.chain.certificates).json
             ).replacing(",", with: ", ").utf8)
         #expect(Self.resolve(Base64URL.encode(spaced.span), by: chains) == .valid)
         #expect(chains.counts == (5, 1) && chains.validations == 4)
@@ -178,7 +178,7 @@ import Testing
         let genuine = Fixture.token()
         Fixture.expect(Fixture.verify(genuine, by: verifier), .valid)
         let json = Fixture.text(
-            AssayMint::JWSHeader(certificates: Fixture.ca.chain.certificates).json)
+            MintedJWSHeader(certificates: Fixture.ca.chain.certificates).json)
         let rest = genuine.drop { $0 != UInt8(ascii: ".") }
         for number in 0..<Limits.knownChains + 10 {
             let varied = json.replacing("{\"alg\"", with: "{\"x\":\(number),\"alg\"")

@@ -128,7 +128,7 @@ import Testing
     func certificateAlgorithms() {
         expect(Fixture.chain(leaf: { $0.setAlgorithm(.ecdsaWithSHA256) }), .valid)
         expect(Fixture.chain(intermediate: { $0.setAlgorithm(.ecdsaWithSHA256) }), .valid)
-        for algorithm in [SignatureAlgorithm.ecdsaWithSHA1, .ecdsaWithSHA512, .sha256WithRSA] {
+        for algorithm in [SigningAlgorithm.ecdsaWithSHA1, .ecdsaWithSHA512, .sha256WithRSA] {
             guard algorithm != .sha256WithRSA else { continue }
             expect(Fixture.chain(leaf: { $0.setAlgorithm(algorithm) }), .unsupportedAlgorithm)
             expect(
@@ -140,8 +140,8 @@ import Testing
         // The algorithm is RSA, or ECDSA with NULL parameters. The signature does not matter.
         let signature = [UInt8](repeating: 1, count: 256)
         for algorithm in [
-            SignatureAlgorithm.sha256WithRSA, .sha1WithRSA,
-            SignatureAlgorithm(oid: "1.2.840.10045.4.3.3", null: true, digest: .sha384),
+            SigningAlgorithm.sha256WithRSA, .sha1WithRSA,
+            SigningAlgorithm(oid: "1.2.840.10045.4.3.3", null: true, digest: .sha384),
         ] {
             let chain = Fixture.chain(leaf: {
                 $0.setAlgorithm(algorithm)

@@ -109,7 +109,7 @@ import Testing
         let wwdr = try #require(
             Vectors.files(in: "apple-ca", suffix: ".pem").first { $0.hasPrefix("WWDR-G6") })
         let pem = try #require(Vectors.bytes("apple-ca/" + wwdr))
-        let genuine = try Certificate(der: Assay::PEM.certificate(pem))
+        let genuine = try Certificate(der: PEMDocument.certificate(pem))
         let copy = try DevelopmentCA.makeIntermediate(
             under: IssuedCertificate(der: [], key: SigningKey(generating: .p384)),
             validity: Fixture.validity
@@ -142,7 +142,7 @@ import Testing
         var count = 0
         for file in Vectors.files(in: "apple-ca", suffix: ".pem") {
             guard let pem = Vectors.bytes("apple-ca/" + file),
-                let intermediate = try? Certificate(der: Assay::PEM.certificate(pem)),
+                let intermediate = try? Certificate(der: PEMDocument.certificate(pem)),
                 intermediate.extensions.basicConstraints?.isCA == true
             else { continue }
             let issued = try DevelopmentCA.makeLeaf(

@@ -77,7 +77,7 @@ import Testing
         let x = Fixture.text(Base64URL.encode(first.span))
         let y = Fixture.text(Base64URL.encode(second.span))
         let jwk = #"{"kty":"EC","crv":"P-256","x":"\#(x)","y":"\#(y)"}"#
-        var header = AssayMint::JWSHeader(certificates: Fixture.ca.chain.certificates)
+        var header = MintedJWSHeader(certificates: Fixture.ca.chain.certificates)
         header.extraMembers = [("jwk", jwk)]
         expect(try Minter(key: key, header: header).sign(Fixture.payload()), .invalidSignature)
         header.x5c = nil

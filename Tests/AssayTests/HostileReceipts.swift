@@ -47,6 +47,6 @@ enum HostileReceipts {
     }
 
     static func algorithm(_ oid: String, null: Bool = true) -> [UInt8] {
-        SignatureAlgorithm(oid: oid, null: null, digest: .sha256).der
+        SigningAlgorithm(oid: oid, null: null, digest: .sha256).der
     }
 }

@@ -16,7 +16,7 @@ import Testing
         let chain: SigningChain
         let curve: Int32
 
-        init(on curve: SigningKey.Kind, _ nid: Int32, _ algorithm: AssayMint::SignatureAlgorithm) {
+        init(on curve: SigningKey.Kind, _ nid: Int32, _ algorithm: SigningAlgorithm) {
             self.curve = nid
             (root, intermediate, chain) = Fixture.made {
                 let validity = Fixture.validity

@@ -42,7 +42,7 @@ import Testing
 
         init(_ test: Case) throws {
             func der(_ pem: String) throws -> [UInt8] {
-                try Assay::PEM.certificate(Array(pem.utf8))
+                try PEMDocument.certificate(Array(pem.utf8))
             }
             peer = try der(test.peer_certificate)
             intermediates = try test.untrusted_intermediates.map(der)
@@ -87,7 +87,7 @@ import Testing
             let known = KnownChains(trust: material.trust)
             for x5c in Self.chains(of: material) {
                 let header = Base64URL.encode(
-                    AssayMint::JWSHeader(certificates: x5c).json.span)
+                    MintedJWSHeader(certificates: x5c).json.span)
                 #expect(throws: Refusal.self, "\(test.id)") {
                     _ = try known.resolve(
                         header: header.span, effectiveDate: .at(material.date),

@@ -8,7 +8,7 @@ import Testing
 @Suite struct RevokedReceiptTests {
     private static func response(
         _ certificate: [UInt8], under issuer: IssuedCertificate, _ name: DistinguishedName,
-        _ state: OCSPResponseBuilder.State, _ algorithm: AssayMint::SignatureAlgorithm
+        _ state: OCSPResponseBuilder.State, _ algorithm: SigningAlgorithm
     ) throws -> [UInt8] {
         let parsed = try Certificate(der: certificate)
         let now = MintedReceipts.now
@@ -25,9 +25,9 @@ import Testing
     @Test(
         "receipts of RSA chains are checked, in any size of the search for the chain",
         arguments: [
-            AssayMint::SignatureAlgorithm.sha1WithRSA, .sha256WithRSA,
+            SigningAlgorithm.sha1WithRSA, .sha256WithRSA,
         ])
-    func receipts(algorithm: AssayMint::SignatureAlgorithm) throws {
+    func receipts(algorithm: SigningAlgorithm) throws {
         let ca = try MintedReceipts.ca.get()
         let receipt = try ReceiptMinter(ca.chain).sign(MintedReceipts.sample().payload)
         let root = IssuedCertificate(der: ca.rootCertificate, key: ca.rootKey!)

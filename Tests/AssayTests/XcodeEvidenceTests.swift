@@ -75,7 +75,7 @@ import Testing
         let der = chain.certificates[0]
         let payload = Fixture.payload(environment: .xcode)
         func token(_ certificates: [[UInt8]], kid: String? = nil) throws -> [UInt8] {
-            var header = AssayMint::JWSHeader(certificates: certificates)
+            var header = MintedJWSHeader(certificates: certificates)
             if let kid { header.extraMembers = [("kid", "\"\(kid)\"")] }
             return try Minter(key: chain.key, header: header).sign(payload)
         }

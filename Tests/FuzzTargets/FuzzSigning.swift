@@ -58,7 +58,7 @@ extension FuzzTarget {
             checkJSON(try signer.body(of: answer, to: request))
         case 4:
             let text = String(decoding: json, as: UTF8.self)
-            let token = try ExternalPurchaseToken(text)
+            let token = try DecodedExternalPurchaseToken(text)
             precondition(!token.externalPurchaseId.isEmpty)
         case 5: _ = Inspection.transactionId(of: json.span)
         case let number:

@@ -62,7 +62,7 @@ extension FuzzTarget {
         case .token: return bytes
         case .payload: return try? Minter(ca.chain).sign(bytes)
         case .header:
-            let minter = Minter(key: ca.leafKey, header: JWSHeader(raw: bytes))
+            let minter = Minter(key: ca.leafKey, header: MintedJWSHeader(raw: bytes))
             return try? minter.sign(payload)
         case .leaf, .intermediate, .leafBody, .intermediateBody:
             var chain = ca.chain
@@ -86,7 +86,7 @@ extension FuzzTarget {
         return DERWriter.build { writer in
             writer.sequence {
                 $0.raw(body)
-                $0.raw(SignatureAlgorithm.ecdsaWithSHA384.der)
+                $0.raw(SigningAlgorithm.ecdsaWithSHA384.der)
                 $0.bitString(signature)
             }
         }
@@ -107,7 +107,7 @@ extension FuzzTarget {
         for sample in FuzzSamples.json {
             for kind in [0, 1, 3, 0x80] { add(.payload, kind, sample) }
         }
-        add(.header, 0, JWSHeader(certificates: ca.chain.certificates).json)
+        add(.header, 0, MintedJWSHeader(certificates: ca.chain.certificates).json)
         add(.header, 0, Array("{}".utf8))
         for (certificate, role, body) in [
             (ca.leafCertificate, Role.leaf, Role.leafBody),

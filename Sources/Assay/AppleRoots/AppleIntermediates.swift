@@ -8,7 +8,7 @@ enum AppleIntermediates {
         wwdr2008, wwdr2013, wwdrG3, wwdrG4, wwdrG5, wwdrG7, wwdrG8, iTunesStore,
     ].map { text in
         do throws(CertificateError) {
-            return try Certificate(der: try PEM.certificate(Array(text.utf8)))
+            return try Certificate(der: try PEMDocument.certificate(Array(text.utf8)))
         } catch {
             fatalError("a built-in intermediate does not parse: \(error)")
         }

@@ -4,7 +4,7 @@ extension TrustStore {
     public static let apple = TrustStore(
         anchors: [appleIncRoot, appleRootG2, appleRootG3].map { text in
             do throws(CertificateError) {
-                let der = try PEM.certificate(Array(text.utf8))
+                let der = try PEMDocument.certificate(Array(text.utf8))
                 return TrustAnchor(try Certificate(der: der), development: false, isApple: true)
             } catch {
                 fatalError("a built-in root does not parse: \(error)")

@@ -100,7 +100,7 @@ public struct TrustStore: Sendable {
     ) throws(TrustStoreError) -> TrustAnchor {
         let parsed: Certificate
         do throws(CertificateError) {
-            parsed = try Certificate(der: try PEM.certificate(certificate))
+            parsed = try Certificate(der: try PEMDocument.certificate(certificate))
         } catch {
             throw .notACertificate(error.description)
         }
@@ -114,7 +114,7 @@ public struct TrustStore: Sendable {
     public func adding(intermediate certificate: [UInt8]) throws(TrustStoreError) -> TrustStore {
         let parsed: Certificate
         do throws(CertificateError) {
-            parsed = try Certificate(der: try PEM.certificate(certificate))
+            parsed = try Certificate(der: try PEMDocument.certificate(certificate))
         } catch {
             throw .notACertificate(error.description)
         }

@@ -188,7 +188,7 @@ final class RevocationDocument: Sendable {
         } else {
             let der: [UInt8]
             do throws(CertificateError) {
-                der = try PEM.revocationList(bytes)
+                der = try PEMDocument.revocationList(bytes)
             } catch {
                 throw .malformed(error.description)
             }

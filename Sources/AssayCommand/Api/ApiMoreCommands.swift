@@ -186,7 +186,7 @@ struct ApiExternalPurchases: AsyncParsableCommand {
 
     private func decode(_ text: String) throws {
         let token = try SignOptions.value { () throws(StoreError) in
-            try ExternalPurchaseToken(text)
+            try DecodedExternalPurchaseToken(text)
         }
         var writer = JSONWriter()
         writer.object { object in

@@ -25,7 +25,7 @@ extension StoreCall {
         if hasItems { _ = try report.objects("lineItems") }
         var call = reports("send-external-purchase-report", "PUT", "")
         call.body = json
-        if id.hasPrefix(ExternalPurchaseToken.sandboxPrefix) {
+        if id.hasPrefix(DecodedExternalPurchaseToken.sandboxPrefix) {
             call.automaticEnvironment = .sandbox
         }
         return call
@@ -50,7 +50,7 @@ extension StoreCall {
 
 /// A token of an external purchase, as the app or the website got it. Nobody signs it: it says what
 /// to report, and proves nothing.
-public struct ExternalPurchaseToken: Sendable, Hashable {
+public struct DecodedExternalPurchaseToken: Sendable, Hashable {
     /// Names the token in reports.
     public let externalPurchaseId: String
     /// When the token was made.

@@ -1,7 +1,7 @@
 import AssayBytes
 
 /// The textual encoding of certificates and CRLs (RFC 7468, sections 5 and 6).
-package enum PEM {
+package enum PEMDocument {
     /// Returns DER unchanged, or decodes the one certificate in PEM text. Explanatory text around
     /// the encapsulation is ignored (section 2).
     package static func certificate(_ bytes: [UInt8]) throws(CertificateError) -> [UInt8] {
