@@ -234,7 +234,7 @@ struct StoreServerTests {
     }
 
     @Test("connections above the limit wait, and are served once others close")
-    func crowd() throws {
+    func connectionLimit() throws {
         let harness = try StoreHarness()
         var clients: [BlockingClient] = []
         for _ in 0..<StoreLimits.connections + 20 { clients.append(try harness.client()) }

@@ -79,18 +79,18 @@ import Testing
     }
 
     /// Sends ClientHellos until the server has spent its handshake budget and some wait.
-    private static func crowd(
+    private static func flood(
         _ test: TestServer, _ endpoint: Endpoint, _ hello: [UInt8], waiting: Int
     ) throws -> [BlockingClient] {
-        var crowd: [BlockingClient] = []
-        while crowd.count < 5_000 {
-            if try #require(test.server.holdings).handshakesWaiting >= waiting { return crowd }
+        var flood: [BlockingClient] = []
+        while flood.count < 5_000 {
+            if try #require(test.server.holdings).handshakesWaiting >= waiting { return flood }
             let client = try BlockingClient(endpoint)
             try client.send(hello)
-            crowd.append(client)
+            flood.append(client)
         }
         Issue.record("a flood of handshakes was processed without a queue")
-        return crowd
+        return flood
     }
 
     @Test(
@@ -103,7 +103,7 @@ import Testing
         try await Self.with(pki) { test, endpoint in
             let connected = try Self.client(endpoint, tls)
             try await connected.ping()
-            let flood = try Self.crowd(test, endpoint, hello, waiting: 20)
+            let flood = try Self.flood(test, endpoint, hello, waiting: 20)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 // These handshakes complete in the end, behind the flood.
                 for _ in 0..<3 { group.addTask { try await Self.ping(endpoint, tls) } }
@@ -133,7 +133,7 @@ import Testing
         try await Self.with(pki) {
             $0.handshakes = 12
         } _: { test, endpoint in
-            let crowd = try Self.crowd(test, endpoint, hello, waiting: 12)
+            let flood = try Self.flood(test, endpoint, hello, waiting: 12)
             let reason = "the queue of TLS handshakes is full: more connections wait"
             test.eventually { _ in test.server.metrics?.faults[reason] ?? 0 > 0 }
             async let late: Void = Self.ping(endpoint, tls)
@@ -142,7 +142,7 @@ import Testing
                 try plain.expectPong()
             }
             try await late
-            for client in crowd { client.close() }
+            for client in flood { client.close() }
         }
     }
 
@@ -151,8 +151,8 @@ import Testing
         let pki = try TestPKI()
         let hello = try Self.hello(pki)
         try await Self.with(pki) { test, endpoint in
-            let crowd = try Self.crowd(test, endpoint, hello, waiting: 300)
-            for client in crowd { client.close() }
+            let flood = try Self.flood(test, endpoint, hello, waiting: 300)
+            for client in flood { client.close() }
             // Long before their deadline.
             test.eventually(seconds: 60) { $0.handshakes == 0 }
         }
@@ -168,13 +168,13 @@ import Testing
         try await Self.with(pki) {
             $0.handshakeMilliseconds = 1_000
         } _: { test, endpoint in
-            let crowd = try (0..<300).map { _ in
+            let flood = try (0..<300).map { _ in
                 let client = try BlockingClient(endpoint)
                 try client.send(hello)
                 return client
             }
             test.eventually { _ in test.log.count(of: "too many simultaneous TLS handshakes") > 0 }
-            for client in crowd { client.close() }
+            for client in flood { client.close() }
         }
     }
 
@@ -183,11 +183,11 @@ import Testing
         let pki = try TestPKI()
         let hello = try Self.hello(pki)
         try await Self.with(pki) { test, endpoint in
-            let crowd = try Self.crowd(test, endpoint, hello, waiting: 50)
+            let flood = try Self.flood(test, endpoint, hello, waiting: 50)
             test.server.drain()
             // All get their answer. At one percent of the time that would take a while.
-            for client in crowd { #expect(try client.receive(exactly: 5) != nil) }
-            for client in crowd { client.close() }
+            for client in flood { #expect(try client.receive(exactly: 5) != nil) }
+            for client in flood { client.close() }
         }
     }
 }

@@ -114,12 +114,12 @@ struct ListenerSharesTests {
         "line 84: one listener can use all but the others' shares; a close frees a place")
     func silentConnections() throws {
         try Self.withFewSockets(TestPKI()) { test, tls in
-            let crowd = try (0..<20).map { _ in try BlockingClient(test.tcp) }
-            defer { for client in crowd { client.close() } }
-            for client in crowd { try client.send(RawClient.ping(1)) }
+            let flood = try (0..<20).map { _ in try BlockingClient(test.tcp) }
+            defer { for client in flood { client.close() } }
+            for client in flood { try client.send(RawClient.ping(1)) }
             test.eventually { $0.connections == 16 }
             // Four sockets for each of the two other listeners. Their fifth client waits like
-            // the crowd's.
+            // the flood's.
             let others = try (0..<4).map { _ in try RawClient(test.unix) }
             for client in others { try client.expectPong() }
             let fifth = try RawClient(test.unix)
@@ -127,14 +127,14 @@ struct ListenerSharesTests {
             let silent = try (0..<4).map { _ in try BlockingClient(tls) }
             defer { for client in silent { client.close() } }
             test.eventually { $0.connections == 20 && $0.handshakes == 4 }
-            #expect(!crowd[16].hasMore(milliseconds: 50) && !fifth.socket.hasMore(milliseconds: 0))
+            #expect(!flood[16].hasMore(milliseconds: 50) && !fifth.socket.hasMore(milliseconds: 0))
 
             others[0].socket.close()
             #expect(try fifth.receive()?.head == ResponseHead(id: 5, result: .pong))
-            // Waiting clients of the crowd get the sockets that the crowd frees.
-            #expect(!crowd[16].hasMore(milliseconds: 50))
-            for client in crowd.prefix(4) { client.close() }
-            for client in crowd.suffix(4) { #expect(try !client.receive(upTo: 100).isEmpty) }
+            // Waiting clients of the flood get the sockets that the flood frees.
+            #expect(!flood[16].hasMore(milliseconds: 50))
+            for client in flood.prefix(4) { client.close() }
+            for client in flood.suffix(4) { #expect(try !client.receive(upTo: 100).isEmpty) }
         }
     }
 
@@ -145,7 +145,7 @@ struct ListenerSharesTests {
         "line 84: silent clients of one listener, up to the descriptor limit: others are served",
         .enabled(if: TimedTests.areEnabled),
         arguments: ["tls", "tcp", "unix", "admin"])
-    func descriptors(of crowded: String) async throws {
+    func descriptors(of flooded: String) async throws {
         let pki = try TestPKI()
         let files = try pki.issue("localhost", [.loopback, .dns("localhost")])
         let (config, root) = (temporaryPath("shares"), temporaryPath("root"))
@@ -169,11 +169,11 @@ struct ListenerSharesTests {
         let server = try ServerProcess(["--config", config], descriptors: Self.descriptors)
         try #require(!server.ready.isEmpty, "\(server.log)")
         let own = server.descriptors
-        let address = crowded == "admin" ? admin : server.address(crowded)
+        let address = flooded == "admin" ? admin : server.address(flooded)
         let silent = try (0..<Self.silentClients).map { _ in
             try BlockingClient(Endpoint(address))
         }
-        if crowded == "admin" {
+        if flooded == "admin" {
             let most = ServerLimits.adminConnections(ofDescriptors: Self.descriptors)
             for _ in 0..<20 * 100 where server.descriptors < own + most { usleep(10_000) }
             // Time to accept more than the limit, if that were possible.
@@ -182,7 +182,7 @@ struct ListenerSharesTests {
             #expect(server.descriptors <= own + most + 2)
         }
         // Silent connections can use up their listener's share. Silent handshakes can't.
-        for scheme in ["tls", "tcp", "unix"] where scheme != crowded || scheme == "tls" {
+        for scheme in ["tls", "tcp", "unix"] where scheme != flooded || scheme == "tls" {
             let options = ClientOptions(
                 timeout: .seconds(20), connectTimeout: .seconds(20), retriesOnce: false,
                 tls: scheme == "tls" ? try pki.client() : nil)

@@ -110,7 +110,7 @@ struct ResidentMemoryTests {
         Descriptors.raiseLimit()
         let subject = try Subject()
         let mega = 1024.0 * 1024
-        func crowd(_ count: Int, _ bytes: (Int) throws -> [UInt8]) throws -> [RawClient] {
+        func flood(_ count: Int, _ bytes: (Int) throws -> [UInt8]) throws -> [RawClient] {
             try (0..<count).map {
                 let client = try RawClient(subject.endpoint, receiveBuffer: 4096)
                 try client.send(bytes($0))
@@ -120,24 +120,24 @@ struct ResidentMemoryTests {
 
         let notification = [UInt8](repeating: 97, count: 250_000)
         let frame = Array(RawClient.verify(1, .notification, notification).dropLast())
-        var clients = try crowd(250) { _ in frame }
+        var clients = try flood(250) { _ in frame }
         try subject.compare("frames", atLeast: 55 * mega)
         try subject.release(clients)
 
         let info = RawClient.frame(RequestHead(id: 1, call: .info))
         let infos = Array(repeatElement(info, count: 40).joined())
-        clients = try crowd(300) { _ in infos }
+        clients = try flood(300) { _ in infos }
         try subject.compare("unread answers", atLeast: 40 * mega)
         try subject.release(clients)
 
         let receipt = try Minted.receipt(bytes: 4_000_000)
         // The server drops a receipt at its deadline, whose default is too early on a busy machine.
         let start = Array(RawClient.verify(1, .appReceipt, receipt, timeout: 300_000).dropLast())
-        clients = try crowd(24) { _ in start }
+        clients = try flood(24) { _ in start }
         try subject.compare("receipts", atLeast: 24 * mega)
         try subject.release(clients)
 
-        clients = try crowd(16, waiting)
+        clients = try flood(16, waiting)
         try subject.compare("waiting requests", atLeast: 20 * mega)
         try subject.release(clients)
 

@@ -214,7 +214,7 @@ async def all_of(reader):
 
 # The number of each kind, and the pause between visits in seconds: more than a hundred
 # connections, most of which stall, and more than a hundred visits per second.
-CROWD = {
+ATTACKERS = {
     "garbage": (2, 0.05), "oversized": (2, 0.1), "pipelined": (2, 0.2), "half_open": (60, 0.5),
     "slow_writer": (60, 0.5), "slow_reader": (20, 0.5), "midway": (2, 0.2), "receipt": (2, 0.3),
 }

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from attacks import CROWD, Attack, counts, defects, refused, visits
+from attacks import ATTACKERS, Attack, counts, defects, refused, visits
 from server import APP_ID, BUNDLE, Server, load_command, mint, mint_receipt, roots
 
 # The server's limit of address space, most of which stacks and allocator arenas reserve.
@@ -24,8 +24,8 @@ ADDRESS_SPACE = 1 << 30
 # The limit of evidence of all connections; the default exceeds the address space.
 EVIDENCE_BYTES = 64 << 20
 GOOD_RATE = 400
-# Requests per second of the crowd, and the percentages of forged ones and of unknown chains.
-CROWD_RATE, CROWD_FORGED, CROWD_UNKNOWN = 200, 60, 10
+# Requests per second of the flood, and the percentages of forged ones and of unknown chains.
+FLOOD_RATE, FLOOD_FORGED, FLOOD_UNKNOWN = 200, 60, 10
 # Real attackers use their own machines: here they have a lower priority.
 ATTACKERS_NICE = 10
 # The allowed growth of resident memory from the warm-up to the end: the larger of these.
@@ -111,17 +111,17 @@ class Soak:
         print(f"under attack, {self.seconds:.0f} s", flush=True)
         until = time.monotonic() + self.seconds
         good = self.load("good", self.seconds - 4, GOOD_RATE, *mix)
-        crowd = self.load(
-            "crowd", self.seconds - 4, CROWD_RATE, "--forged", str(CROWD_FORGED),
-            "--unseen", str(CROWD_UNKNOWN), nice=ATTACKERS_NICE)
+        flood = self.load(
+            "flood", self.seconds - 4, FLOOD_RATE, "--forged", str(FLOOD_FORGED),
+            "--unseen", str(FLOOD_UNKNOWN), nice=ATTACKERS_NICE)
         os.nice(ATTACKERS_NICE)
         attack = Attack(self.server.port, self.receipts)
         tasks = [self.watch(until)]
-        for name, (number, pause) in CROWD.items():
+        for name, (number, pause) in ATTACKERS.items():
             tasks += [visits(attack, name, pause, until) for _ in range(number)]
-        tasks += [self.result(*good), self.result(*crowd)]
+        tasks += [self.result(*good), self.result(*flood)]
         results = await asyncio.gather(*tasks)
-        self.good, self.crowd = results[-2:]
+        self.good, self.flood = results[-2:]
 
     def stop(self):
         if ended := self.server.stop():
@@ -144,20 +144,20 @@ class Soak:
                 if result[what]:
                     defects[f"{name}: {what} {result[what]}"] += 1
         for what in ["wrong", "unanswered"]:
-            if self.crowd[what]:
-                defects[f"crowd: {what} {self.crowd[what]}"] += 1
+            if self.flood[what]:
+                defects[f"flood: {what} {self.flood[what]}"] += 1
         lost = {"the connection was lost", "the deadline passed"}
-        for complaint in self.good["complaints"] + self.crowd["complaints"]:
+        for complaint in self.good["complaints"] + self.flood["complaints"]:
             if complaint["what"] in lost:
                 defects[f"requests: {complaint['what']}"] += complaint["count"]
             refused["requests: " + complaint["what"]] += complaint["count"]
         rows = [
             ("good clients' requests", self.good["sent"]),
             ("  with the right verdict", self.good["correct"]),
-            ("forged, unknown and genuine evidence of the crowd", self.crowd["sent"]),
-            ("  with the right verdict", self.crowd["correct"]),
-            ("wrong verdicts", self.good["wrong"] + self.crowd["wrong"]),
-            ("requests without an answer", self.good["unanswered"] + self.crowd["unanswered"]),
+            ("forged, unknown and genuine evidence of the flood", self.flood["sent"]),
+            ("  with the right verdict", self.flood["correct"]),
+            ("wrong verdicts", self.good["wrong"] + self.flood["wrong"]),
+            ("requests without an answer", self.good["unanswered"] + self.flood["unanswered"]),
             ("p99 of the honest clients, alone", f"{alone:.2f} ms"),
             ("p99 of the honest clients, under attack", f"{under:.2f} ms (bound {bound:.0f} ms)"),
             ("resident memory after the warm-up", megabytes(begin)),

@@ -18,7 +18,7 @@ public enum TLSError: Error, Hashable, Sendable {
     /// The peer closed before the end of the handshake.
     case peerClosed
     /// Too many handshakes at a time; this was the oldest.
-    case crowdedOut
+    case tooManyHandshakes
     /// The peer sent no certificate.
     case noPeerCertificate
     /// The peer's certificate is not trusted; the value is the reason.
@@ -43,7 +43,7 @@ extension TLSError: CustomStringConvertible {
         case .halfIdentity: "a certificate and its key belong together: name both files"
         case .timedOut: "the TLS handshake took too long"
         case .peerClosed: "the peer closed the connection during the TLS handshake"
-        case .crowdedOut: "too many simultaneous TLS handshakes"
+        case .tooManyHandshakes: "too many simultaneous TLS handshakes"
         case .noPeerCertificate: "the peer sent no certificate"
         case .untrustedPeer(let reason): "the peer's certificate is not trusted: \(reason)"
         case .refusedByPeer(let reason): "the peer refused: \(reason)"

@@ -17,10 +17,10 @@ struct TurnShare {
 
 /// The share that pipelined frames get.
 ///
-/// Each connection has a share of its own, `ServerLimits.framesPerTurn`, but a crowd takes as many
-/// of those as it has connections. Once all together have used up this share, a connection takes
-/// one frame in the turn, so a client with a single request does not wait for the crowd. Those with
-/// more frames wait for their next turn in arrival order.
+/// Each connection has a share of its own, `ServerLimits.framesPerTurn`. Once all connections
+/// together have used up this share, each takes one frame in the turn, so a client with a single
+/// request does not wait for the others. Connections with more frames wait for their next turn in
+/// arrival order.
 extension TurnShare {
     /// One to two milliseconds of refusals or Pings, with the system calls that write them.
     static let frames = TurnShare(limit: 4_096)
@@ -34,8 +34,8 @@ extension TurnShare {
 /// The share that long answers get.
 ///
 /// Info is as long as fifty verdicts, and the system copies it. So all connections together get a
-/// number of bytes in each turn: a crowd that asks for Info delays a token by one share, not by
-/// one answer for each connection.
+/// number of bytes in each turn: many connections that ask for Info delay a token by one share, not
+/// by one answer for each connection.
 extension TurnShare {
     /// About a millisecond of encoding and writing.
     static let longAnswerBytes = TurnShare(limit: 1 << 20)

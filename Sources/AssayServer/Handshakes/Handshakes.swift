@@ -73,7 +73,7 @@ package final class Handshakes {
 
     package func begin(_ stream: Stream) {
         if pending.count - waiting.count >= most, let oldest = oldestSilent {
-            if !oldest.isFinishing { onOutcome(.failed(.crowdedOut)) }
+            if !oldest.isFinishing { onOutcome(.failed(.tooManyHandshakes)) }
             remove(oldest.stream)
             oldest.stream.close()
         }
@@ -95,7 +95,7 @@ package final class Handshakes {
             guard now - entry.began > (isWaiting ? waiting : silent) else { continue }
             remove(entry.stream)
             entry.stream.close()
-            if !entry.isFinishing { onOutcome(.failed(isWaiting ? .crowdedOut : .timedOut)) }
+            if !entry.isFinishing { onOutcome(.failed(isWaiting ? .tooManyHandshakes : .timedOut)) }
         }
     }
 

@@ -2,7 +2,7 @@
 import itertools
 import time
 
-from hostile.crowd import HOLD, Crowd
+from hostile.flood import HOLD, Flood
 from hostile.memory import EVIDENCE_BYTES
 from hostile.trial import MB, attack
 
@@ -27,14 +27,14 @@ def chunk(data):
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
-def run(trial, *crowds, seconds=(15, 3)):
-    """Runs crowds of (name, count, script) one after the other, and measures an honest client beside
+def run(trial, *floods, seconds=(15, 3)):
+    """Runs floods of (name, count, script) one after the other, and measures an honest client beside
     each: of frames, whose requests need nothing of what is attacked.
     """
     trial.serve(listen=LISTEN)
     alone = trial.alone()
-    for name, count, script in crowds:
-        attackers = trial.attackers(Crowd(trial.server.address("http"), count, script).run)
+    for name, count, script in floods:
+        attackers = trial.attackers(Flood(trial.server.address("http"), count, script).run)
         time.sleep(0.5)
         honest = trial.honest(warm_up=False)
         time.sleep(trial.scale(*seconds))

@@ -2,7 +2,7 @@
 import time
 
 from assay.v1 import assay_pb2 as assay
-from hostile.crowd import HOLD, Crowd
+from hostile.flood import HOLD, Flood
 from hostile.trial import attack
 from wire import frame, verify
 
@@ -25,7 +25,7 @@ def flood(trial, forged):
 
     known = trial.honest()
     # Wait until the queue is full.
-    attackers = trial.attackers(Crowd(trial.server.address("tcp"), CONNECTIONS, script).run)
+    attackers = trial.attackers(Flood(trial.server.address("tcp"), CONNECTIONS, script).run)
     time.sleep(trial.scale(3, 1.5))
     new = trial.honest(evidence=evidence, in_turn=True, warm_up=False, per_second=0.6)
     seen = new.wait()

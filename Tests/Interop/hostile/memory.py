@@ -2,7 +2,7 @@
 import time
 
 from assay.v1 import assay_pb2 as assay
-from hostile.crowd import HOLD, Crowd, dial
+from hostile.flood import HOLD, Flood, dial
 from hostile.trial import MB, attack
 from wire import Answers, frame, frame_start, verify
 
@@ -38,7 +38,7 @@ def slow_receipts(trial):
             yield 4 / 42
             yield b"0"
 
-    attackers = trial.attackers(Crowd(trial.server.address("tcp"), 4, script).run)
+    attackers = trial.attackers(Flood(trial.server.address("tcp"), 4, script).run)
     time.sleep(0.5)
     honest = trial.honest("app_receipt", [receipt], per_second=10, warm_up=False)
     tokens = trial.honest()
@@ -63,7 +63,7 @@ def unread_answers(trial):
         yield 12
 
     for count in trial.scale([1100, 2500], [1100]):
-        attackers = trial.attackers(Crowd(
+        attackers = trial.attackers(Flood(
             trial.server.address("tcp"), count, script, reads=False,
             receive_buffer=SMALL_BUFFER).run)
         time.sleep(trial.scale(5, 1.5))
@@ -97,7 +97,7 @@ def waiting_requests(trial):
     alone = trial.alone()
     trial.watch.mark_before()
     attackers = trial.attackers(
-        Crowd(trial.server.address("tcp"), trial.scale(16, 10), script).run)
+        Flood(trial.server.address("tcp"), trial.scale(16, 10), script).run)
     honest = trial.honest(warm_up=False)
     most, at_most = 0, 0
     until = time.monotonic() + trial.scale(20, 5)
@@ -174,7 +174,7 @@ def short_receipts(trial):
         yield b"A" * ((body_bytes - 1) % len(chunk))
         yield HOLD
 
-    attackers = trial.attackers(Crowd(trial.server.address("tcp"), 1000, script).run)
+    attackers = trial.attackers(Flood(trial.server.address("tcp"), 1000, script).run)
     time.sleep(2)
     honest = trial.honest(warm_up=False)
     time.sleep(20)
@@ -202,7 +202,7 @@ def byte_by_byte(trial):
         yield 3
 
     address = trial.server.address("tcp")
-    attackers = [trial.attackers(Crowd(address, 1000, writer).run), trial.attackers(Crowd(
+    attackers = [trial.attackers(Flood(address, 1000, writer).run), trial.attackers(Flood(
         address, 1000, reader, reads=False, receive_buffer=SMALL_BUFFER).run)]
     time.sleep(2)
     honest = trial.honest(warm_up=False)

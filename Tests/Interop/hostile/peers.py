@@ -8,7 +8,7 @@ from assay.v1 import assay_pb2 as assay
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 from exchange import connect, receive
-from hostile.crowd import HOLD, Crowd
+from hostile.flood import HOLD, Flood
 from hostile.forge import TLSAuthority, tlv
 from hostile.trial import attack
 from server import APP_ID, BUNDLE
@@ -45,7 +45,7 @@ def silent_handshakes(trial):
     listen = ["tls://127.0.0.1:0", "tcp://127.0.0.1:0", f"unix:{path}"]
     trial.serve(config=configuration(listen), listen=[], limits=trial.descriptors(DESCRIPTORS))
     old = trial.honest()
-    attackers = trial.attackers(Crowd(
+    attackers = trial.attackers(Flood(
         trial.server.address("tls"), 600, silence, opened_per_second=1000).run)
     time.sleep(1.5)
     clients = {scheme: trial.honest(
@@ -66,7 +66,7 @@ def descriptors(trial):
     """
     trial.serve(limits=trial.descriptors(DESCRIPTORS))
     old = trial.honest()
-    attackers = trial.attackers(Crowd(
+    attackers = trial.attackers(Flood(
         trial.server.address("tcp"), 600, silence, opened_per_second=1000).run)
     time.sleep(trial.scale(10, 3))
     attackers.stop()

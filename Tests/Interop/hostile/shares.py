@@ -13,7 +13,7 @@ from assay.v1 import assay_pb2 as assay
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from hostile.crowd import Crowd
+from hostile.flood import Flood
 from hostile.peers import configuration, tls_authority
 from hostile.trial import MB, attack
 from server import APP_ID, BUNDLE
@@ -24,9 +24,9 @@ PER_SECOND = 50
 P99 = 250
 
 
-def beside(trial, crowd, label="", **plan):
-    """Runs a crowd, and measures an honest client meanwhile: it is not refused."""
-    attackers = trial.attackers(crowd.run)
+def beside(trial, flood, label="", **plan):
+    """Runs a flood, and measures an honest client meanwhile: it is not refused."""
+    attackers = trial.attackers(flood.run)
     time.sleep(0.5)
     honest = trial.honest(per_second=PER_SECOND, warm_up=False, **plan)
     time.sleep(trial.scale(15, 3))
@@ -61,7 +61,7 @@ def greedy_tokens(trial):
     token = trial.evidence.token
     data = b"".join(frame(*verify(id, assay.EVIDENCE_KIND_TRANSACTION, token))
                     for id in range(1, 201))
-    beside(trial, Crowd(trial.server.address("tcp"), 8, forever(data)), "greedy tokens")
+    beside(trial, Flood(trial.server.address("tcp"), 8, forever(data)), "greedy tokens")
 
 
 def greedy_resolves(trial):
@@ -73,7 +73,7 @@ def greedy_resolves(trial):
         for _ in range(1000):
             head.resolve.items.add(kind=assay.EVIDENCE_KIND_TRANSACTION, length=len(item))
         frames.append(frame(head, item * 1000))
-    beside(trial, Crowd(trial.server.address("tcp"), 4, forever(b"".join(frames))),
+    beside(trial, Flood(trial.server.address("tcp"), 4, forever(b"".join(frames))),
            "greedy resolves")
 
 
@@ -81,7 +81,7 @@ def greedy_http(trial):
     token = trial.evidence.token
     request = (b"POST /v1/verify?kind=transaction HTTP/1.1\r\nHost: localhost\r\n"
                b"Content-Type: application/jose\r\nContent-Length: %d\r\n\r\n" % len(token) + token)
-    beside(trial, Crowd(trial.server.address("http"), 64, forever(request * 64)), "greedy http")
+    beside(trial, Flood(trial.server.address("http"), 64, forever(request * 64)), "greedy http")
 
 
 # ---- TLS ----
@@ -258,10 +258,10 @@ def fetches(trial):
         yield request
         yield 0.2
 
-    for label, crowd in [
-            ("one connection", Crowd(trial.server.address("tcp"), 1, one)),
-            ("closing", Crowd(trial.server.address("http"), 31, closing, reads=False))]:
-        attackers = trial.attackers(crowd.run)
+    for label, flood in [
+            ("one connection", Flood(trial.server.address("tcp"), 1, one)),
+            ("closing", Flood(trial.server.address("http"), 31, closing, reads=False))]:
+        attackers = trial.attackers(flood.run)
         time.sleep(0.5)
         honest = trial.honest(per_second=PER_SECOND, warm_up=False)
         refused = 0

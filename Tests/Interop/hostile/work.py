@@ -6,7 +6,7 @@ import time
 
 from assay.v1 import assay_pb2 as assay
 from exchange import connect, receive
-from hostile.crowd import HOLD, Crowd
+from hostile.flood import HOLD, Flood
 from hostile.forge import SEGMENTED_RECEIPT, records, unsigned_receipt
 from hostile.trial import MB, attack
 from wire import Answers, frame, frame_start, verify
@@ -66,7 +66,7 @@ def empty_segments(trial):
             yield segments[index % 2]
 
     for count in trial.scale([1, 4, 16, 48], [48]):
-        attackers = trial.attackers(Crowd(trial.server.address("tcp"), count, script).run)
+        attackers = trial.attackers(Flood(trial.server.address("tcp"), count, script).run)
         time.sleep(0.5)
         honest = trial.honest(warm_up=False)
         time.sleep(trial.scale(10, 4))
@@ -161,7 +161,7 @@ def pipelined_pings(trial):
         while True:
             yield pings
 
-    run_beside(trial, alone, Crowd(trial.server.address("tcp"), 4, script))
+    run_beside(trial, alone, Flood(trial.server.address("tcp"), 4, script))
 
 
 @attack("broken-heads", "60")
@@ -188,7 +188,7 @@ def broken_heads(trial):
             while True:
                 yield good
 
-    run_beside(trial, alone, Crowd(trial.server.address("tcp"), 8, script))
+    run_beside(trial, alone, Flood(trial.server.address("tcp"), 8, script))
 
 
 def frame_of(head):
@@ -213,7 +213,7 @@ def gone_before_the_answer(trial):
         yield data
         yield 0.02
 
-    run_beside(trial, alone, Crowd(
+    run_beside(trial, alone, Flood(
         trial.server.address("tcp"), 50, script, reads=False), p99=100)
 
 
@@ -232,12 +232,12 @@ def ids_in_flight(trial):
         yield data
         yield HOLD if random.random() < 0.1 else 0.1
 
-    run_beside(trial, alone, Crowd(trial.server.address("tcp"), 16, script))
+    run_beside(trial, alone, Flood(trial.server.address("tcp"), 16, script))
 
 
-def run_beside(trial, alone, crowd, p99=50):
-    """Runs the crowd, and measures an honest client meanwhile."""
-    attackers = trial.attackers(crowd.run)
+def run_beside(trial, alone, flood, p99=50):
+    """Runs the flood, and measures an honest client meanwhile."""
+    attackers = trial.attackers(flood.run)
     time.sleep(0.5)
     honest = trial.honest(warm_up=False)
     time.sleep(trial.scale(15, 2.5))

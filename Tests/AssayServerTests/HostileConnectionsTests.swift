@@ -7,10 +7,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Lines 61 and 62 of the catalogue of hostile input, at their full numbers. The largest crowds
+/// Lines 61 and 62 of the catalogue of hostile input, at their full numbers. The largest numbers
 /// run in a process of their own and leave descriptors and time to the other tests.
-@Suite("Hostile crowds of connections", .ownThread, .serialized, .timeLimit(.minutes(5)))
-struct HostileCrowdTests {
+@Suite("Hostile connections in large numbers", .ownThread, .serialized, .timeLimit(.minutes(5)))
+struct HostileConnectionsTests {
     private static func lowerPriority() { _ = nice(5) }
 
     /// Records an error as an issue. An error thrown in a process of its own would end it

@@ -38,25 +38,25 @@ def dial(address, receive_buffer=None):
 class Peer:
     """One hostile connection."""
 
-    def __init__(self, crowd, index):
-        self.crowd, self.index = crowd, index
+    def __init__(self, flood, index):
+        self.flood, self.index = flood, index
         self.socket = None
         self.pending = memoryview(b"")
         self.interest = 0
 
     def begin(self):
         self.end()
-        self.socket = dial(self.crowd.address, self.crowd.receive_buffer)
+        self.socket = dial(self.flood.address, self.flood.receive_buffer)
         if self.socket is None:
-            self.crowd.wake(self, PAUSE_SECONDS)
+            self.flood.wake(self, PAUSE_SECONDS)
             return
-        self.crowd.counts["connections"] += 1
-        self.script = self.crowd.script(self.index)
+        self.flood.counts["connections"] += 1
+        self.script = self.flood.script(self.index)
         self.advance()
 
     def end(self):
         if self.interest:
-            self.crowd.selector.unregister(self.socket)
+            self.flood.selector.unregister(self.socket)
             self.interest = 0
         if self.socket is not None:
             self.socket.close()
@@ -65,7 +65,7 @@ class Peer:
 
     def restart(self):
         self.end()
-        self.crowd.wake(self, PAUSE_SECONDS)
+        self.flood.wake(self, PAUSE_SECONDS)
 
     def advance(self):
         """Sends until the socket is full, the script waits, or the turn is over."""
@@ -77,7 +77,7 @@ class Peer:
                     return self.listen(selectors.EVENT_WRITE)
                 except OSError:
                     return self.restart()
-                self.crowd.counts["bytes"] += count
+                self.flood.counts["bytes"] += count
                 self.pending = self.pending[count:]
                 continue
             step = next(self.script, None)
@@ -85,23 +85,23 @@ class Peer:
                 return self.restart()
             if isinstance(step, (int, float)):
                 if step < HOLD:
-                    self.crowd.wake(self, step)
+                    self.flood.wake(self, step)
                 return self.listen(0)
             self.pending = memoryview(step)
         self.listen(selectors.EVENT_WRITE)
 
     def listen(self, interest):
         """Waits for space to write, and for answers if they are read."""
-        if self.crowd.reads:
+        if self.flood.reads:
             interest |= selectors.EVENT_READ
         if interest == self.interest:
             return
         if not interest:
-            self.crowd.selector.unregister(self.socket)
+            self.flood.selector.unregister(self.socket)
         elif self.interest:
-            self.crowd.selector.modify(self.socket, interest, self)
+            self.flood.selector.modify(self.socket, interest, self)
         else:
-            self.crowd.selector.register(self.socket, interest, self)
+            self.flood.selector.register(self.socket, interest, self)
         self.interest = interest
 
     def receive(self):
@@ -111,12 +111,12 @@ class Peer:
             return
         except OSError:
             data = b""
-        self.crowd.counts["received"] += len(data)
+        self.flood.counts["received"] += len(data)
         if not data:
             self.restart()
 
 
-class Crowd:
+class Flood:
     """
     script: makes the generator of a connection from its number
     reads: whether to read answers and notice the end of the stream
