@@ -93,7 +93,7 @@ public struct ServerLimits: Sendable {
     static let headBytesPerFrame = 2 << 10
 
     /// What a frame counts in a connection's turn.
-    package static func turnShare(ofHead bytes: Int) -> Int { 1 + bytes / headBytesPerFrame }
+    package static func frameCost(ofHead bytes: Int) -> Int { 1 + bytes / headBytesPerFrame }
     /// Bytes of a head of HTTP that count as one more frame: it is read as text, field by field. An
     /// honest head has one or two hundred bytes.
     private static let httpHeadBytesPerFrame = 256
@@ -101,16 +101,16 @@ public struct ServerLimits: Sendable {
     private static let jsonValuesPerFrame = 32
 
     /// What a head of HTTP counts in a connection's turn.
-    package static func turnShare(ofHTTPHead bytes: Int) -> Int {
+    package static func frameCost(ofHTTPHead bytes: Int) -> Int {
         1 + bytes / httpHeadBytesPerFrame
     }
 
     /// What a signature counts in a connection's turn: OpenSSL takes as long as several
     /// verifications.
-    static let turnShareOfSignature = 4
+    static let frameCostOfSignature = 4
 
     /// What a JSON body counts in a connection's turn, beside its head.
-    static func turnShare(ofJSON body: Span<UInt8>) -> Int {
+    static func frameCost(ofJSON body: Span<UInt8>) -> Int {
         var separators = 0
         for index in body.indices
         where body[index] == UInt8(ascii: ",") || body[index] == UInt8(ascii: "[") {

@@ -105,16 +105,16 @@ import Testing
 
     @Test("line 76: the share of receipts in a turn ends by bytes or time, and renews each turn")
     func turns() {
-        var turns = ReceiptShare()
+        var turns = ReceiptQuota()
         var read = 0
         while case let slice = turns.slice(in: 1), slice > 0 {
-            #expect(slice <= ReceiptShare.sliceBytes)
+            #expect(slice <= ReceiptQuota.sliceBytes)
             turns.didRead(slice, nanoseconds: 1)
             read += slice
         }
-        #expect(read == ReceiptShare.bytesPerTurn)
-        #expect(turns.slice(in: 2) == ReceiptShare.sliceBytes)
-        turns.didRead(10, nanoseconds: ReceiptShare.nanosecondsPerTurn - 1)
+        #expect(read == ReceiptQuota.bytesPerTurn)
+        #expect(turns.slice(in: 2) == ReceiptQuota.sliceBytes)
+        turns.didRead(10, nanoseconds: ReceiptQuota.nanosecondsPerTurn - 1)
         #expect(turns.slice(in: 2) > 0)
         turns.didRead(10, nanoseconds: 1)
         #expect(turns.slice(in: 2) == 0)
@@ -125,8 +125,8 @@ import Testing
 
     @Test("line 80: the share of frames in a turn ends by frames and turns, and renews each turn")
     func frames() {
-        var share = TurnShare.frames
-        let (all, each) = (share.limit, TurnShare.framesPerConnection)
+        var share = TurnQuota.frames
+        let (all, each) = (share.limit, TurnQuota.framesPerConnection)
         // Rows: frames taken, by how many connections, in which turn, and whether any are left.
         for (taken, connections, turn, isLeft) in [
             (all - each - 1, 1, 0, true), (1 - each, 1, 0, false),
@@ -141,7 +141,7 @@ import Testing
 
     @Test("line 80: the share of long answers in a turn ends by bytes, and renews each turn")
     func longAnswers() {
-        var share = TurnShare.longAnswerBytes
+        var share = TurnQuota.longAnswerBytes
         var left: [Bool] = []
         for (bytes, turn) in [
             (share.limit - 1, 0), (1, 0), (0, 1),

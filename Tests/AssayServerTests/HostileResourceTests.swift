@@ -235,7 +235,7 @@ struct HostileResourceTests {
         "line 60: a head counts by its size in a connection's turn",
         arguments: [(0, 1), (300, 1), (2_047, 1), (2_048, 2), (65_536, 33)])
     func headsCountBySize(bytes: Int, frames: Int) {
-        #expect(ServerLimits.turnShare(ofHead: bytes) == frames)
+        #expect(ServerLimits.frameCost(ofHead: bytes) == frames)
     }
 
     @Test(

@@ -7,7 +7,7 @@ import Testing
     @Test("Half a millisecond of work, then the sockets; a read can take as long as the work")
     func shareOfTheLoop() {
         let slice: UInt64 = 500_000
-        var share = LoopShare(began: 1000)
+        var share = LoopQuota(began: 1000)
         for (worked, canWork) in [(0, true), (slice - 1, true), (slice, false), (2 * slice, false)]
         {
             share.worked = worked

@@ -116,7 +116,7 @@ extension Stream {
         }
     }
 
-    /// Delivers decrypted bytes while the owner reads, up to the connection's share of a turn. The
+    /// Delivers decrypted bytes while the owner reads, up to the connection's quota of a turn. The
     /// socket is read again once the bytes of earlier reads are used up.
     private func pump() {
         guard let tls, !tls.isPumping else { return }

@@ -79,7 +79,7 @@ final class Admission {
         }
         let isLarge = kind == .appReceipt && bodyBytes > limits.streamedReceiptBytes
         // A declared size reserves no memory: a receipt has to fit slice by slice as it arrives.
-        let bytes = isLarge ? ReceiptShare.sliceBytes : bodyBytes
+        let bytes = isLarge ? ReceiptQuota.sliceBytes : bodyBytes
         let cost = RequestCost.whole(bodyBytes, call)
         guard isLarge ? budget.admits(receipt: bytes) : budget.admits(cost) else {
             return .refused(.memoryExhausted(head.id, canFit: bytes <= limits.evidenceBytes))

@@ -89,7 +89,7 @@ final class Intake {
         _ head: RequestHead, by evidence: SlabBytes, from connection: Connection, began: UInt64?
     ) {
         guard evidence.count > ServerLimits.bytesParsedInPlace else {
-            connection.reading.use(ServerLimits.turnShare(ofJSON: evidence.span))
+            connection.reading.use(ServerLimits.frameCost(ofJSON: evidence.span))
             return take(
                 head, of: Inspection.transactionId(of: evidence.span), evidence, from: connection,
                 began: began)

@@ -1,4 +1,4 @@
-/// Connections that wait for their share of a turn, in the order of their arrival.
+/// Connections that wait for their quota of a turn, in the order of their arrival.
 struct TurnQueue {
     private var queue: [Connection] = []
     /// Index of the first connection that was not served.

@@ -2,8 +2,8 @@ import AssayIO
 
 /// Decides in which turn of the loop a connection reads and writes.
 ///
-/// Owns the connections that have answers to write, those that used up their share of a turn and
-/// have more bytes, the shares of frames, of streamed receipts and of long answers, the buffers of
+/// Owns the connections that have answers to write, those that used up their quota of a turn and
+/// have more bytes, the quotas of frames, of streamed receipts and of long answers, the buffers of
 /// answers. Belongs to the loop's thread.
 final class Turns {
     private let loop: EventLoop
@@ -11,22 +11,22 @@ final class Turns {
     private(set) var number: UInt64 = 0
     /// Connections to flush at the end of this turn.
     private var touched: [Connection] = []
-    /// The share of frames that arrive in this turn.
-    private var arrivingShare = TurnShare.frames
-    /// The share of connections that had more frames than an earlier turn took. It is their own, so
+    /// The quota of frames that arrive in this turn.
+    private var arrivingQuota = TurnQuota.frames
+    /// The quota of connections that had more frames than an earlier turn took. It is separate, so
     /// that those that arrive don't pass them for ever.
-    private var waitingShare = TurnShare.frames
+    private var waitingQuota = TurnQuota.frames
     private var waiting = TurnQueue()
-    private var receiptShare = ReceiptShare()
+    private var receiptQuota = ReceiptQuota()
     /// Connections whose receipts have more bytes than this turn reads.
     private var receipts = TurnQueue()
-    private var longAnswerShare = TurnShare.longAnswerBytes
+    private var longAnswerQuota = TurnQuota.longAnswerBytes
     /// Connections that ask for more long answers than this turn makes.
     private var longAnswers = TurnQueue()
     /// The queues will be served without another request.
     private var hasRequestedTurns = false
     private var spareOutputs = SpareOutputs()
-    /// Whether reading resumed in this turn for a connection that had used up its share of an
+    /// Whether reading resumed in this turn for a connection that had used up its quota of an
     /// earlier one.
     private var hasResumedReading = false
 
@@ -48,7 +48,7 @@ final class Turns {
     var hasMoreToRead: Bool { !waiting.isEmpty || !receipts.isEmpty || hasResumedReading }
 
     /// Makes the next poll of the sockets return at once if connections resumed reading.
-    func hurryResumed() {
+    func wakeIfReadingResumed() {
         if hasResumedReading { loop.post {} }
     }
 
@@ -58,8 +58,8 @@ final class Turns {
 
     // MARK: Reading
 
-    /// Whether a connection can use its whole share of frames in this turn. If not, it takes one.
-    private var canPipeline: Bool { waiting.isServing || arrivingShare.isLeft(in: number) }
+    /// Whether a connection can use its whole quota of frames in this turn. If not, it takes one.
+    private var canPipeline: Bool { waiting.isServing || arrivingQuota.isLeft(in: number) }
 
     /// The number of requests that a connection can take in this turn.
     func share(_ limits: ServerLimits) -> Int { canPipeline ? limits.framesPerTurn : 1 }
@@ -67,9 +67,9 @@ final class Turns {
     /// Counts the requests that a connection took at a time.
     func didTake(_ requests: Int) {
         if waiting.isServing {
-            waitingShare.use(frames: requests)
+            waitingQuota.use(frames: requests)
         } else {
-            arrivingShare.use(frames: requests)
+            arrivingQuota.use(frames: requests)
         }
     }
 
@@ -79,7 +79,7 @@ final class Turns {
         requestTurns()
     }
 
-    /// Records that a connection reads again, after it had used up its share of an earlier turn.
+    /// Records that a connection reads again, after it had used up its quota of an earlier turn.
     func didResumeReading() { hasResumedReading = true }
 
     // MARK: Streamed receipts
@@ -88,10 +88,10 @@ final class Turns {
     var canReadReceipt: Bool { receipts.admitsNext && receiptSlice > 0 }
 
     /// The number of a receipt's bytes that can be read now.
-    var receiptSlice: Int { receiptShare.slice(in: number) }
+    var receiptSlice: Int { receiptQuota.slice(in: number) }
 
     func didReadReceipt(_ bytes: Int, nanoseconds: UInt64) {
-        receiptShare.didRead(bytes, nanoseconds: nanoseconds)
+        receiptQuota.didRead(bytes, nanoseconds: nanoseconds)
     }
 
     /// Queues a connection whose receipt has more bytes than this turn reads.
@@ -100,10 +100,10 @@ final class Turns {
     // MARK: Long answers
 
     /// Whether a long answer can be made in this turn; queued ones go first.
-    var canAnswerAtLength: Bool { longAnswers.admitsNext && longAnswerShare.isLeft(in: number) }
+    var canAnswerAtLength: Bool { longAnswers.admitsNext && longAnswerQuota.isLeft(in: number) }
 
     /// Counts an answer that was made without verification.
-    func didAnswerAtOnce(bytes: Int) { longAnswerShare.use(bytes) }
+    func didAnswerAtOnce(bytes: Int) { longAnswerQuota.use(bytes) }
 
     /// Queues a connection that asks for more long answers than this turn makes.
     func enqueueLongAnswer(of connection: Connection) { longAnswers.enqueue(connection) }
@@ -124,7 +124,7 @@ final class Turns {
         while receiptSlice > 0, let connection = receipts.next() { connection.takeTurn() }
         receipts.isServing = false
         longAnswers.isServing = true
-        while longAnswerShare.isLeft(in: number), let connection = longAnswers.next() {
+        while longAnswerQuota.isLeft(in: number), let connection = longAnswers.next() {
             connection.takeTurn()
         }
         longAnswers.isServing = false
@@ -134,7 +134,7 @@ final class Turns {
         // A connection that asks again waits for the next turn.
         var left = waiting.count
         waiting.isServing = true
-        while left > 0, waitingShare.isLeft(in: number), let connection = waiting.next() {
+        while left > 0, waitingQuota.isLeft(in: number), let connection = waiting.next() {
             connection.takeTurn()
             left -= 1
         }

@@ -4,7 +4,7 @@ import AssayModels
 import AssayWire
 
 /// Takes the items of a Resolve request out of the received bytes. An item counts like a frame in
-/// the connection's share of a turn.
+/// the connection's quota of a turn.
 extension FrameSession {
     /// Takes the next step of a request whose frame is arriving. Returns false if it needs more
     /// bytes.

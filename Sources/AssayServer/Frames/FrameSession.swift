@@ -96,7 +96,7 @@ final class FrameSession: Session {
         let head = bytes.extracting(frame.head)
         let known = arriving?.head
         arriving = nil
-        connection.reading.use(ServerLimits.turnShare(ofHead: head.count))
+        connection.reading.use(ServerLimits.frameCost(ofHead: head.count))
         if let head = known ?? decode(head, connection) {
             connection.context.intake.take(head, bytes.extracting(frame.body), from: connection)
         }
@@ -197,7 +197,7 @@ final class FrameSession: Session {
 
     /// Starts to discard the bytes of a rejected frame.
     private func beginSkipping(_ frame: FrameDecoder.Frame, _ connection: Connection) -> Bool {
-        connection.reading.use(ServerLimits.turnShare(ofHead: frame.head.count))
+        connection.reading.use(ServerLimits.frameCost(ofHead: frame.head.count))
         arriving = .skipped(remaining: frame.end)
         return true
     }

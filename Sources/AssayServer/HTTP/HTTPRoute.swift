@@ -80,7 +80,7 @@ enum HTTPRoute: CaseIterable, Sendable {
         }
     }
 
-    /// Whether the answer is long, and has a share of each turn.
+    /// Whether the answer is long, and has a quota of each turn.
     var isLong: Bool { self == .info || self == .openAPI }
 }
 
@@ -145,7 +145,7 @@ enum HTTPTarget: Sendable {
         }
     }
 
-    /// Whether the answer is long, and has a share of each turn.
+    /// Whether the answer is long, and has a quota of each turn.
     var isLong: Bool {
         switch self {
         case .route(let route): route.isLong

@@ -43,7 +43,7 @@ extension HTTPSession {
         }
         let bytes = unread.extracting(0..<head.end)
         connection.skip(head.end)
-        connection.reading.use(ServerLimits.turnShare(ofHTTPHead: head.end))
+        connection.reading.use(ServerLimits.frameCost(ofHTTPHead: head.end))
         begin(head, bytes, target, connection)
         return true
     }

@@ -63,7 +63,7 @@ final class HTTPSession: RequestSession {
     }
 
     /// Counts the framing of a chunk. Returns the number of requests that it counts as in the
-    /// connection's share of a turn.
+    /// connection's quota of a turn.
     func didReadFraming() -> Int {
         framings &+= 1
         return framings % Self.framingsPerRequest == 0 ? 1 : 0

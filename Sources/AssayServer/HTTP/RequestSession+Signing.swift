@@ -37,7 +37,7 @@ extension RequestSession {
                 connection.answerAtOnce(.sign, ResponseHead(id: id)) {
                     answer(json, to: id, connection)
                 }
-                connection.reading.use(ServerLimits.turnShareOfSignature)
+                connection.reading.use(ServerLimits.frameCostOfSignature)
             } catch {
                 refuse(id, error, connection)
             }

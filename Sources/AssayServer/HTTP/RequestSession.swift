@@ -27,7 +27,7 @@ protocol RequestSession: Session {
 extension RequestSession {
     func didRead(_ request: RPCRequest, of id: UInt64) {}
 
-    /// Parses a body: a short one here, as a part of the connection's share of the turn, and others
+    /// Parses a body: a short one here, as a part of the connection's quota of the turn, and others
     /// on a background thread.
     ///
     /// - Parameter work: the bytes to parse; nil for those of the body.
@@ -39,7 +39,7 @@ extension RequestSession {
     ) {
         let bytes = work ?? body.count
         guard bytes > ServerLimits.bytesParsedInPlace else {
-            connection.reading.use(ServerLimits.turnShare(ofJSON: body.span))
+            connection.reading.use(ServerLimits.frameCost(ofJSON: body.span))
             return done(result(of: parse, body))
         }
         let mine = LoopBound(done, to: connection.stream.loop)

@@ -100,7 +100,7 @@ final class HTTP2Session: RequestSession {
     /// Bytes that are received at a time: the events of one step. A request whose data goes on in
     /// the next one is copied, and a flood is noticed after one.
     private static let step = 32 << 10
-    /// Frames that count as one request in a connection's share of a turn.
+    /// Frames that count as one request in a connection's quota of a turn.
     private static let framesPerRequest = 8
 
     func takeNext(_ connection: Connection) -> Bool {
@@ -214,7 +214,7 @@ final class HTTP2Session: RequestSession {
         _ number: Int32, _ head: HTTPHead, _ bytes: [UInt8], _ target: HTTPTarget?,
         _ connection: Connection
     ) {
-        connection.reading.use(ServerLimits.turnShare(ofHTTPHead: bytes.count))
+        connection.reading.use(ServerLimits.frameCost(ofHTTPHead: bytes.count))
         // A peer that reads nothing gets no more answers made.
         guard engine.unwrittenBytes <= Self.unwrittenLimit else {
             connection.telemetry.logFault("the peer does not read its answers")

@@ -128,6 +128,6 @@ enum RPCMethod: CaseIterable, Sendable {
     /// Whether Connect's GET can make the call: it changes nothing, and its request is small.
     var isRead: Bool { self == .info || self == .health }
 
-    /// Whether the answer is long, and has a share of each turn.
+    /// Whether the answer is long, and has a quota of each turn.
     var isLong: Bool { self == .info }
 }

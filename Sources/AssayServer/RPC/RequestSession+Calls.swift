@@ -89,7 +89,7 @@ extension RequestSession {
         }
         didRead(request, of: id)
         var head = try call.requestHead(id, request.head, by: connection.context.codec)
-        connection.reading.use(ServerLimits.turnShare(ofHead: request.head.count) - 1)
+        connection.reading.use(ServerLimits.frameCost(ofHead: request.head.count) - 1)
         let intake = connection.context.intake
         switch head.call {
         case .verify:

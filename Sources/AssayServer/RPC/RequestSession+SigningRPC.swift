@@ -42,7 +42,7 @@ extension RequestSession {
         connection.answerAtOnce(.sign, ResponseHead(id: id)) {
             answer(message, form, to: id, connection)
         }
-        connection.reading.use(ServerLimits.turnShareOfSignature)
+        connection.reading.use(ServerLimits.frameCostOfSignature)
     }
 
     /// Keeps the answer that was chosen for a retention request, until the request is verified.

@@ -17,7 +17,7 @@ extension Scheduler {
             let slice = dropOver(batch.takeShared(by: queueDelay))
             guard !slice.isEmpty else { continue }
             batch.didShare()
-            loopShare.hasShared = true
+            loopQuota.hasShared = true
             run(
                 slice, by: { verify in helper.post { verify($0.threadCache) } },
                 unknownChains: .deferred
@@ -33,7 +33,7 @@ extension Scheduler {
 
     /// What this thread keeps for itself when it shares now.
     func kept(ends: Bool) -> Batch.Keeping {
-        guard loopShare.hasShared else { return .slice }
+        guard loopQuota.hasShared else { return .slice }
         return ends ? .tooFew : .rest
     }
 

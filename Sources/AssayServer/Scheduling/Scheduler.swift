@@ -28,7 +28,7 @@ final class Scheduler {
     var queueDelay = QueueDelay()
     private var queueLimit = QueueLimit()
     private var readBackoff = ReadBackoff()
-    var loopShare = LoopShare(began: 0)
+    var loopQuota = LoopQuota(began: 0)
     var watch: StallWatch
     /// Has the background threads do other work than verifications.
     let tasks: BackgroundTasks
@@ -233,22 +233,22 @@ final class Scheduler {
     /// loop does its own share of the work.
     func work() {
         dispatch()
-        if turns.hasMoreToRead, loopShare.canRead(at: context.loop.nanoseconds) {
-            return turns.hurryResumed()
+        if turns.hasMoreToRead, loopQuota.canRead(at: context.loop.nanoseconds) {
+            return turns.wakeIfReadingResumed()
         }
         let rest = restMilliseconds()
-        loopShare.end = max(loopShare.end, loopShare.worked + rest * 1_000_000)
+        loopQuota.end = max(loopQuota.end, loopQuota.worked + rest * 1_000_000)
         share(ends: true)
-        while loopShare.canWork, case let slice = batch.takeShort(by: queueDelay), !slice.isEmpty {
+        while loopQuota.canWork, case let slice = batch.takeShort(by: queueDelay), !slice.isEmpty {
             verifyInPlace(slice)
         }
-        let left = rest - min(rest, loopShare.worked / 1_000_000)
+        let left = rest - min(rest, loopQuota.worked / 1_000_000)
         if left > 0, batch.hasRunning {
             context.loop.runJobs(forMilliseconds: left) { dispatch() }
         } else {
             dispatch()
         }
-        loopShare = LoopShare(began: context.loop.nanoseconds)
+        loopQuota = LoopQuota(began: context.loop.nanoseconds)
         if batch.shortCount > 0 { context.loop.post {} }
     }
 
@@ -285,7 +285,7 @@ final class Scheduler {
         let least = batch.leastToShare(keeping: kept(ends: false))
         guard batch.hasFullShortSlice || batch.shortCount >= least else { return }
         share(ends: false)
-        if batch.hasFullShortSlice, !helpers.hasIdle, loopShare.canWork {
+        if batch.hasFullShortSlice, !helpers.hasIdle, loopQuota.canWork {
             verifyInPlace(batch.takeShort(by: queueDelay))
         }
     }
@@ -362,7 +362,7 @@ final class Scheduler {
             answer(request, verification, at: time, began: began, ended: ended)
         }
         if load.total > 0 { context.telemetry.metrics.didVerify(batchOf: load.total) }
-        loopShare.worked += context.loop.nanoseconds - began
+        loopQuota.worked += context.loop.nanoseconds - began
         didFinish(load, in: .loop, took: context.loop.nanoseconds - began)
         doPendingWork(of: slice)
     }

@@ -1,11 +1,11 @@
-/// Divides the time of the loop's thread between reading and verifying, from the end of one share
+/// Divides the time of the loop's thread between reading and verifying, from the end of one quota
 /// of work to the end of the next.
-struct LoopShare {
+struct LoopQuota {
     /// Nanoseconds of the monotonic clock.
     private let began: UInt64
     /// Nanoseconds of work since `began`.
     var worked: UInt64 = 0
-    /// Nanoseconds of work in this share. While all of it is used, reading can take as long.
+    /// Nanoseconds of work in this quota. While all of it is used, reading can take as long.
     var end: UInt64 = Self.nanoseconds
 
     /// Those of a slice. A socket holds what a fast client sends in a millisecond; then the client
