@@ -55,6 +55,12 @@ struct Bench {
         let thresholds = try Threshold.read()
         var results = Results(isQuick: isQuick)
         results.notes += [Machine.busyness, Machine.pacing].compactMap(\.self)
+        results.omissions = Machine.omissions
+        if isQuick {
+            results.omissions?.append(
+                Omission(
+                    "sizes, loads and rounds that --quick leaves out", "the run is a quick one"))
+        }
         let isWhole = arguments.isEmpty && !isQuick
         try measure(chosen, &results) { suite, results in
             results.rows += Row.measuring(suite, in: suite) {
@@ -112,8 +118,8 @@ struct Bench {
         case "bulk": return try BulkSuite.run(isQuick: isQuick)
         case "start": return try StartSuite.run(isQuick: isQuick)
         case "peers":
-            let (rows, notes) = try PeersSuite.run(isQuick: isQuick, withPeers: withPeers)
-            results.notes += notes
+            let (rows, omissions) = try PeersSuite.run(isQuick: isQuick, withPeers: withPeers)
+            results.omissions = (results.omissions ?? []) + omissions
             return rows
         default: preconditionFailure("the suite has no measurements")
         }

@@ -47,6 +47,52 @@ enum Machine {
         #endif
     }
 
+    /// What cannot be measured here, whatever the suite, and why.
+    static var omissions: [Omission] {
+        omissions(
+            processors: ProcessInfo.processInfo.activeProcessorCount,
+            unsupported: SignatureEngine.allCases.filter { !$0.isSupported }.map(\.rawValue),
+            missing: programs.keys.filter { program in
+                !folders.contains {
+                    FileManager.default.isExecutableFile(atPath: "\($0)/\(program)")
+                }
+            })
+    }
+
+    /// The programs that suites start, with the Debian package of each.
+    private static let programs = [
+        "setpriv": "util-linux", "taskset": "util-linux", "openssl": "openssl", "g++": "g++",
+        "h2load": "nghttp2-client",
+    ]
+    private static let folders =
+        (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":")
+
+    /// - Parameters:
+    ///   - unsupported: The signature engines that the processor cannot run.
+    ///   - missing: The programs of `programs` that are not installed.
+    static func omissions(
+        processors: Int, unsupported: [String], missing: [String]
+    ) -> [Omission] {
+        let reasons = ["ifma": "AVX-512 IFMA", "avx2": "AVX2"]
+        var all = unsupported.sorted().map { engine in
+            Omission(
+                "rows of the engine \(engine)",
+                "the processor does not have \(reasons[engine] ?? "its instructions")")
+        }
+        if processors < 2 {
+            all.append(
+                Omission(
+                    "a server on a processor of its own",
+                    "the machine has one processor, so rates and latencies include the client"))
+        }
+        return all
+            + missing.sorted().map { program in
+                Omission(
+                    "rows that need \(program)",
+                    "it is not installed: apt-get install \(programs[program] ?? program)")
+            }
+    }
+
     /// The load from other processes while this one sleeps; nil below a twentieth of a processor.
     static var busyness: String? {
         let before = ticks

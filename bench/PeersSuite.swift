@@ -8,23 +8,23 @@ import Foundation
 enum PeersSuite {
     static func run(
         isQuick: Bool, withPeers: Bool
-    ) throws -> (rows: [Row], notes: [String]) {
-        var (rows, notes): ([Row], [String]) = ([], [])
+    ) throws -> (rows: [Row], omissions: [Omission]) {
+        var (rows, omissions): ([Row], [Omission]) = ([], [])
         do {
             rows.append(try openSSLSpeed())
         } catch {
-            notes.append("skipped: openssl speed ecdsap256 (\(error))")
+            omissions.append(Omission("openssl speed ecdsap256", "\(error)"))
         }
         guard withPeers else {
-            notes.append(
-                "skipped: libraries from PyPI; add --peers to install and measure them")
-            return (rows, notes)
+            omissions.append(
+                Omission("libraries from PyPI", "add --peers to install and measure them"))
+            return (rows, omissions)
         }
         let folder = try evidence()
         defer { try? FileManager.default.removeItem(atPath: folder) }
         rows += try own(folder)
         let (others, problems) = libraries(folder, seconds: isQuick ? 1 : 5)
-        return (rows + others, notes + problems)
+        return (rows + others, omissions + problems)
     }
 
     // MARK: openssl speed
@@ -109,7 +109,7 @@ enum PeersSuite {
 
     private static func libraries(
         _ folder: String, seconds: Int
-    ) -> (rows: [Row], notes: [String]) {
+    ) -> (rows: [Row], omissions: [Omission]) {
         do {
             let python = home + "/venv/bin/python"
             if !FileManager.default.fileExists(atPath: home + "/ready-2") {
@@ -125,7 +125,7 @@ enum PeersSuite {
                 try Data().write(to: URL(fileURLWithPath: home + "/ready-2"))
             }
             let output = try Command.run(python, ["bench/peers.py", folder, "\(seconds)"])
-            var (rows, notes): ([Row], [String]) = ([], [])
+            var (rows, omissions): ([Row], [Omission]) = ([], [])
             for text in output.split(separator: "\n") {
                 let line = try JSONDecoder().decode(Line.self, from: Data(text.utf8))
                 if let rates = line.rates {
@@ -134,12 +134,12 @@ enum PeersSuite {
                             name: line.name, value: rates.median, spread: rates.spread, unit: "/s",
                             isMoreBetter: true, rounds: rates.count))
                 } else {
-                    notes.append("skipped: \(line.name) (\(line.problem ?? "no reason given"))")
+                    omissions.append(Omission(line.name, line.problem ?? "no reason given"))
                 }
             }
-            return (rows, notes)
+            return (rows, omissions)
         } catch {
-            return ([], ["skipped: libraries from PyPI (\(error))"])
+            return ([], [Omission("libraries from PyPI", "\(error)")])
         }
     }
 }

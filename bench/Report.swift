@@ -20,13 +20,14 @@ extension Results {
             <p class="note">\(date)\(isQuick ? ", a quick run" : "") · \(machine.htmlEscaped)</p>
             <p class="\(short == 0 ? "big" : "big bad")">\(headline)\(short == 0 ? "." : ":")</p>
             \(missedList)
+            \(unmeasuredList)
             <p>Assay verifies App Store purchase evidence. Most of the necessary work is signature
             verification, so OpenSSL's own routine is the base: a ratio of 3 means that Assay
             verifies three whole tokens in the time of one signature verification by OpenSSL. Both
             are measured alternately in this run, so ratios are comparable between machines;
             microseconds are not.</p>
             \(judged.isEmpty ? "" : judgedTable(judged))
-            \(remarkParagraphs)
+            \(noteParagraphs)
             \(plots.joined(separator: "\n"))
             <h2>All results</h2>
             \(suiteTables)
@@ -42,17 +43,18 @@ extension Results {
                 """)
     }
 
-    /// What the run missed: rows, then thresholds without a row.
     private var missedList: String {
-        let rows = rows.filter { $0.verdict == "SHORT" }.map { row in
-            let measured =
-                row.failure == nil
-                ? "\(row.judged.short)\(row.judgedUnit), \(row.bound(\.limit))" : "not measured"
-            return "\(row.suite): \(row.name): \(measured)"
+        missed.isEmpty
+            ? "" : "<ul>" + missed.map { "<li>\($0.htmlEscaped)</li>" }.joined() + "</ul>"
+    }
+
+    /// What the run did not measure, and why.
+    private var unmeasuredList: String {
+        guard !unmeasured.isEmpty else { return "" }
+        let lines = unmeasured.map {
+            "<li>\($0.what.htmlEscaped): <span class=\"note\">\($0.why.htmlEscaped)</span></li>"
         }
-        let all = rows + missing.map { "\($0): no row" }
-        guard !all.isEmpty else { return "" }
-        return "<ul>" + all.map { "<li>\($0.htmlEscaped)</li>" }.joined() + "</ul>"
+        return "<h2>Not measured</h2><ul>\(lines.joined(separator: "\n"))</ul>"
     }
 
     // MARK: Tables
@@ -99,9 +101,8 @@ extension Results {
             mark: threshold.limit.value / most)
     }
 
-    private var remarkParagraphs: String {
-        let all = notes + remarks
-        return all.map { "<p class=\"note\">\($0.htmlEscaped)</p>" }.joined(separator: "\n")
+    private var noteParagraphs: String {
+        notes.map { "<p class=\"note\">\($0.htmlEscaped)</p>" }.joined(separator: "\n")
     }
 
     private static let explanations = [
@@ -264,10 +265,10 @@ extension Results {
 }
 
 extension Row {
-    fileprivate var judgedUnit: String { ratio == nil ? " " + unit : "×" }
+    var judgedUnit: String { ratio == nil ? " " + unit : "×" }
 
     /// A bound of the row's threshold, such as "≥ 3×".
-    fileprivate func bound(_ bound: KeyPath<Threshold, Threshold.Bound>) -> String {
+    func bound(_ bound: KeyPath<Threshold, Threshold.Bound>) -> String {
         guard let bound = threshold?[keyPath: bound] else { return "" }
         return "\(bound.isUpper ? "≤" : "≥") \(bound.value.plain)\(judgedUnit)"
     }

@@ -118,6 +118,14 @@ struct Threshold: Codable {
     }
 }
 
+/// Something that a run does not measure, and why.
+struct Omission: Codable, Equatable {
+    var what: String
+    var why: String
+
+    init(_ what: String, _ why: String) { (self.what, self.why) = (what, why) }
+}
+
 /// The latencies of one run, for the plot.
 struct Curve: Codable {
     var name: String
@@ -137,8 +145,11 @@ struct Results: Codable {
     var isQuick: Bool
     var rows: [Row] = []
     var curves: [Curve] = []
-    /// The omitted measurements and the reasons, and remarks on the run.
+    /// Remarks on the run.
     var notes: [String] = []
+    /// What the machine or the options do not allow to measure; nil in files from before this
+    /// field existed.
+    var omissions: [Omission]? = []
     /// Thresholds without a row in a complete run.
     var missing: [String] = []
     /// Suites that had not finished when this file was written. Not empty if the run was cut
@@ -161,15 +172,34 @@ struct Results: Codable {
         }.sorted()
     }
 
-    /// Lines that a reader has to see in addition to the rows.
-    var remarks: [String] {
-        let missing = missing.map { "SHORT: \($0) has a threshold, but was not measured" }
-        guard !unfinished.isEmpty else { return missing }
-        let suites = unfinished.joined(separator: ", ")
-        return missing + ["The run was interrupted; unfinished suites: \(suites)"]
+    /// Everything that was not measured, and why.
+    var unmeasured: [Omission] {
+        let failed = rows.compactMap { row in
+            row.failure.map { Omission("\(row.suite): \(row.name)", $0.firstLine) }
+        }
+        let cut =
+            unfinished.isEmpty
+            ? []
+            : [
+                Omission(
+                    "unfinished suites: \(unfinished.joined(separator: ", "))",
+                    "the run was interrupted")
+            ]
+        return failed + missing.map { Omission($0, "the run has no row of this name") } + cut
+            + (omissions ?? [])
     }
 
-    var hasMissedThresholds: Bool { rows.contains { $0.verdict == "SHORT" } || !missing.isEmpty }
+    /// The rows and the thresholds without a row that make a run fail.
+    var missed: [String] {
+        rows.filter { $0.verdict == "SHORT" }.map { row in
+            let measured =
+                row.failure == nil
+                ? "\(row.judged.short)\(row.judgedUnit), \(row.bound(\.limit))" : "not measured"
+            return "\(row.suite): \(row.name): \(measured)"
+        } + missing.map { "\($0): no row" }
+    }
+
+    var hasMissedThresholds: Bool { !missed.isEmpty }
 
     var json: Data {
         get throws {
@@ -203,7 +233,8 @@ struct Results: Codable {
                     + (row.threshold?.aim.value.short ?? "").aligned(to: 8) + "  " + row.verdict)
         }
         lines += notes
-        lines += remarks
+        lines += unmeasured.map { "not measured: \($0.what): \($0.why)" }
+        lines += missed.map { "SHORT: \($0)" }
         let short = rows.count { $0.verdict == "SHORT" }
         let judged = rows.count { $0.threshold != nil }
         lines.append("\(judged - short) of \(judged) thresholds met")

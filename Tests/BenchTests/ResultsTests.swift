@@ -26,6 +26,10 @@ import Testing
         let line = results.table.split(separator: "\n").first { $0.contains("matrix: TCP") }
         #expect(line?.contains("SHORT: RESOURCE_EXHAUSTED: the queue is full") == true)
         #expect(results.html.contains("not measured: RESOURCE_EXHAUSTED"))
+        #expect(
+            results.unmeasured == [Omission("matrix: TCP", "RESOURCE_EXHAUSTED: the queue is full")]
+        )
+        #expect(results.table.contains("\nSHORT: matrix: TCP: not measured\n"))
         let read = try JSONDecoder().decode(Results.self, from: results.json)
         #expect(read.rows[0].failure?.hasPrefix("RESOURCE_EXHAUSTED") == true)
         #expect(read.rows[1].failure == nil && read.rows[1].value == 5)
@@ -86,12 +90,18 @@ import Testing
             results.html.contains(
                 "<ul><li>matrix: Unix &lt;a&gt;: 0.50 /s, ≥ 1 /s</li>"
                     + "<li>matrix: HTTP: not measured</li><li>server/gone: no row</li></ul>"))
+        #expect(
+            results.html.contains(
+                "</ul>\n<h2>Not measured</h2><ul>"
+                    + "<li>matrix: HTTP: <span class=\"note\">refused</span></li>\n<li>server/gone: "
+            ))
         let table = try #require(results.html.split(separator: "<h2>Thresholds</h2>").last)
-        let places = ["Unix &lt;a&gt;", "HTTP", "TCP", "shared"].map { name in
+        let offsets = ["Unix &lt;a&gt;", "HTTP", "TCP", "shared"].map { name in
             table.firstRange(of: "matrix: \(name)")?.lowerBound
         }
         #expect(
-            !places.contains(nil) && places.compactMap { $0 } == places.compactMap { $0 }.sorted())
+            !offsets.contains(nil)
+                && offsets.compactMap { $0 } == offsets.compactMap { $0 }.sorted())
         // On a phone a row is a card, whose cells need the names of their columns.
         let rows = table.split(separator: "</table>")[0].split(separator: "<tr>")
         #expect(rows.count == 5 && rows[0].contains("class=\"wide\""))
@@ -100,6 +110,19 @@ import Testing
                 #expect(row.contains("data-label=\"\(label)\""), "\(row)")
             }
         }
+    }
+
+    @Test func whatTheMachineDoesNotAllowIsNamed() {
+        #expect(
+            Machine.omissions(
+                processors: 1, unsupported: ["ifma"], missing: ["h2load"]
+            ).map { "\($0.what): \($0.why)" } == [
+                "rows of the engine ifma: the processor does not have AVX-512 IFMA",
+                "a server on a processor of its own: the machine has one processor, so rates and "
+                    + "latencies include the client",
+                "rows that need h2load: it is not installed: apt-get install nghttp2-client",
+            ])
+        #expect(Machine.omissions(processors: 2, unsupported: [], missing: []) == [])
     }
 
     @Test func aRunThatMeetsAllNamesNone() {
