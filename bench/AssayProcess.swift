@@ -29,9 +29,8 @@ struct AssayProcess {
             let reason =
                 (try? JSONDecoder().decode(Load.self, from: data))?.counts
                 ?? String(decoding: data, as: UTF8.self)
-            throw Failed(
-                description: "\(reason): assay \(arguments.joined(separator: " ")) ended with "
-                    + "\(status)")
+            Bench.progress("  assay \(arguments.joined(separator: " ")) ended with \(status)")
+            throw Failed(description: "\(reason) (assay \(arguments[0]))")
         }
         return data
     }

@@ -82,11 +82,11 @@ struct CertificateDifferential {
         let s = (e + nonce.r * keys[key].d) * nonce.inverse
         var (r, t) = (nonce.r.number.bigEndian, s.number.bigEndian)
         let bit = UInt8(1) << UInt8.random(in: 0..<8, using: &random)
-        let place = Int.random(in: 0..<48, using: &random)
+        let offset = Int.random(in: 0..<48, using: &random)
         switch Int.random(in: 0..<16, using: &random) {
-        case 0: r[place] ^= bit
-        case 1: t[place] ^= bit
-        case 2: message[place % 16] ^= bit
+        case 0: r[offset] ^= bit
+        case 1: t[offset] ^= bit
+        case 2: message[offset % 16] ^= bit
         case 3: key = (key + 1) % keys.count
         default: break
         }

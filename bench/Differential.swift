@@ -30,7 +30,7 @@ struct Differential {
     }
 
     /// One engine, with the keys as it knows them.
-    private struct Side {
+    private struct Implementation {
         let keys: [PublicKey]
         let verifier: ES256BatchVerifier
 
@@ -116,7 +116,7 @@ struct Differential {
     private mutating func run(
         _ count: Int, _ engine: SignatureEngine, against reference: Reference
     ) -> Bool {
-        let (own, other) = (Side(engine, keys), Side(reference.engine, keys))
+        let (own, other) = (Implementation(engine, keys), Implementation(reference.engine, keys))
         var (done, valid, disagreements) = (0, 0, 0)
         while done < count {
             let size = min(Int.random(in: 1...Self.largestBatch, using: &random), count - done)
@@ -148,11 +148,11 @@ struct Differential {
             var digest = e.number.bigEndian
             var octets = nonce.x.number.bigEndian + s.number.bigEndian
             let bit = UInt8(1) << UInt8.random(in: 0..<8, using: &random)
-            let place = Int.random(in: 0..<32, using: &random)
+            let offset = Int.random(in: 0..<32, using: &random)
             switch Int.random(in: 0..<16, using: &random) {
-            case 0: octets[place] ^= bit
-            case 1: octets[32 + place] ^= bit
-            case 2: digest[place] ^= bit
+            case 0: octets[offset] ^= bit
+            case 1: octets[32 + offset] ^= bit
+            case 2: digest[offset] ^= bit
             case 3: key = (key + 1) % keys.count
             default: break
             }

@@ -227,14 +227,14 @@ struct HTTP2RequestHead {
     ) -> Result {
         unsafe bytes.withUnsafeBufferPointer { buffer in
             // nghttp2 copies it.
-            var place = unsafe UnsafeMutablePointer(mutating: buffer.baseAddress!)
+            var pointer = unsafe UnsafeMutablePointer(mutating: buffer.baseAddress!)
             var fields: [nghttp2_nv] = unsafe []
             for (name, value) in lengths {
                 unsafe fields.append(
                     nghttp2_nv(
-                        name: place, value: place + name, namelen: name, valuelen: value,
+                        name: pointer, value: pointer + name, namelen: name, valuelen: value,
                         flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue)))
-                unsafe place += name + value
+                unsafe pointer += name + value
             }
             return unsafe fields.withUnsafeBufferPointer { unsafe body($0) }
         }

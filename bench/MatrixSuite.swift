@@ -10,7 +10,8 @@ enum MatrixSuite {
         let ca = try AssayProcess.authority()
         defer { try? FileManager.default.removeItem(atPath: ca) }
         let server = try AssayProcess.Server(
-            processors: AssayProcess.serverProcessor, workers: 1, root: ca + "/root.pem")
+            processors: AssayProcess.serverProcessor, workers: 1, root: "",
+            configuration: try configuration(ca))
         defer { server.stop() }
         var rows: [Row] = []
         for overUnix in [false, true] {
@@ -24,6 +25,24 @@ enum MatrixSuite {
             }
         }
         return rows
+    }
+
+    /// Writes a configuration with the longest queue. Each cell keeps as many requests in flight as
+    /// its shape says: up to 4,096, more than the server queues by default.
+    private static func configuration(_ ca: String) throws -> String {
+        let path = ca + "/assay.toml"
+        let text = """
+            [[app]]
+            name = "game"
+            bundle-id = "com.example.game"
+            app-apple-id = 1234567890
+            roots = ["root.pem"]
+            default = true
+            [limits]
+            queue-delay-ms = 30000
+            """
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        return path
     }
 
     private static func measure(

@@ -39,7 +39,8 @@ extension Results {
                 \(HTML.barCSS).bar{min-width:150px}.short{--c:var(--bad)}\
                 @media(max-width:820px){.wide td.name{display:block;text-align:left}\
                 .wide td.bar-cell{display:block}.wide td.name::before,\
-                .wide td.bar-cell::before{content:none}td.SHORT,td.met{white-space:normal}}
+                .wide td.bar-cell::before{content:none}.wide td.name .note{font-weight:400}\
+                td.SHORT,td.met{white-space:normal}}
                 """)
     }
 
@@ -143,7 +144,9 @@ extension Results {
                         return [row.name, "not measured: \(failure.firstLine)", "", ""]
                     }
                     return [
-                        row.name, "\(row.value.short) \(row.unit)", row.spread.short,
+                        row.name, "\(row.value.short) \(row.unit)",
+                        // One round has no spread.
+                        row.rounds == 1 ? "" : row.spread.short,
                         row.ratio.map { $0.short + "×" } ?? "",
                     ]
                 })

@@ -38,7 +38,7 @@ struct Wycheproof {
         return try JSONDecoder().decode(File.self, from: data).testGroups
     }
 
-    /// Signatures as in a JWS, in batches of several sizes and so at each place of a batch.
+    /// Signatures as in a JWS, in batches of several sizes and so at each index of a batch.
     private func tokens(_ file: String) throws -> Bool {
         var checks: [ES256Check] = []
         var tests: [Group.Test] = []

@@ -156,9 +156,9 @@ package struct Plot {
     // MARK: HTML
 
     package var html: String {
-        func label(_ tick: Tick, _ side: String, _ share: Double, _ style: String = "") -> String {
-            let place = "\(side):\((share * 100).tenths)%"
-            return "<span style=\"\(place)\"\(style)>\(tick.label.htmlEscaped)</span>"
+        func label(_ tick: Tick, _ edge: String, _ share: Double, _ style: String = "") -> String {
+            let offset = "\(edge):\((share * 100).tenths)%"
+            return "<span style=\"\(offset)\"\(style)>\(tick.label.htmlEscaped)</span>"
         }
         let yLabels = yTicks.map { label($0, "bottom", y($0.value)) }
         let xLabels = xTicks.indices.map { index in
@@ -185,8 +185,9 @@ package struct Plot {
         return x(xTicks[index].value) > Self.rightEdge ? " class=\"end\"" : ""
     }
 
-    /// The letters of the labels below the x axis that fit a phone: at 12 px, 40 take 260 px.
-    private static let narrowLetters = 36
+    /// The letters of the labels below the x axis that fit a phone: at 12 px, 40 take 260 px, and
+    /// the last label is shifted to the left.
+    private static let narrowLetters = 32
     /// From here on, a label that is centred on its tick can leave the page.
     private static let rightEdge = 0.94
 
@@ -213,21 +214,21 @@ package struct Plot {
     /// to the column's middle.
     private var values: String {
         let shown = lines.enumerated().filter { !$0.element.isReference }
-        let places = Set(shown.flatMap { $0.element.points.map(\.x) }).filter(xRange.contains)
-        guard places.count > 1 else { return "" }
-        let count = min(places.count, Self.columns)
+        let positions = Set(shown.flatMap { $0.element.points.map(\.x) }).filter(xRange.contains)
+        guard positions.count > 1 else { return "" }
+        let count = min(positions.count, Self.columns)
         let columns = (0..<count).map { column -> String in
             let middle = (Double(column) + 0.5) / Double(count)
-            guard let place = places.min(by: { abs(x($0) - middle) < abs(x($1) - middle) })
+            guard let position = positions.min(by: { abs(x($0) - middle) < abs(x($1) - middle) })
             else { return "<span></span>" }
             let texts = shown.compactMap { index, line -> String? in
-                guard let point = line.points.first(where: { $0.x == place }) else { return nil }
+                guard let point = line.points.first(where: { $0.x == position }) else { return nil }
                 return "<i class=\"key \(style(index))\">\(line.name.htmlEscaped) "
                     + "<b>\(point.y.readable)</b></i>"
             }
-            let side = column * 2 < count ? "left" : "right"
-            let head = xText?(place) ?? ""
-            return "<span tabindex=\"0\"><em class=\"\(side)\">\(head.htmlEscaped)"
+            let edge = column * 2 < count ? "left" : "right"
+            let head = xText?(position) ?? ""
+            return "<span tabindex=\"0\"><em class=\"\(edge)\">\(head.htmlEscaped)"
                 + "\(texts.joined())</em></span>"
         }
         return "<div class=\"values\">\(columns.joined())</div>"

@@ -27,7 +27,8 @@ package enum ReportStyle {
         .wide td,.wide td.n{display:flex;justify-content:space-between;gap:1em;padding:.15em 0;\
         border:0!important;text-align:right;white-space:normal}\
         .wide td::before{content:attr(data-label);color:var(--soft);text-align:left}\
-        .wide td:first-child{font-weight:600}}
+        .wide td:first-child{font-weight:600}.wide td:empty{display:none}\
+        .wide td[data-label=""]{display:block;text-align:left}}
         code{background:var(--shade);padding:.1em .3em;overflow-wrap:anywhere}
         """
 

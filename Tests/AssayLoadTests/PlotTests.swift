@@ -18,8 +18,8 @@ struct PlotTests {
             .compactMap { $0.split(separator: "\"").dropFirst(3).first.map(String.init) }
     }
 
-    private func labels(_ side: String, in html: String) -> [String] {
-        html.components(between: "<span style=\"\(side):", and: "</span>")
+    private func labels(_ edge: String, in html: String) -> [String] {
+        html.components(between: "<span style=\"\(edge):", and: "</span>")
             .map { $0.replacing("\" class=\"end", with: "").replacing("\">", with: " ") }
     }
 
@@ -37,13 +37,13 @@ struct PlotTests {
         #expect(styles(["0", "1", "2"]) == ["", "", "end"])
         #expect(styles(["0", "1", "2"], last: 0.95) == ["", "", "end"])
         #expect(styles(["0", "1", "2"], last: 0.93) == ["", "", ""])
-        let long = String(repeating: "1", count: 12)
-        #expect(styles([long, long, long]) == ["", "", "end"])
-        #expect(styles([long, long + "1", long]) == ["", "second", "end"])
+        let (long, short) = (String(repeating: "1", count: 12), "12345678")
+        #expect(styles([long, short, long]) == ["", "", "end"])
+        #expect(styles([long, short + "1", long]) == ["", "second", "end"])
         #expect(styles([long, long, long, long]) == ["second", "", "second", "end"])
     }
 
-    @Test("points are at their place in the ranges of the ticks")
+    @Test("points are at their position in the ranges of the ticks")
     func points() {
         let html = plot([Plot.Line("a", [(0, 0), (5, 50), (10, 100)])])
         #expect(paths("line s0", in: html) == ["M0.0 300.0L500.0 150.0L1000.0 0.0"])
@@ -53,7 +53,7 @@ struct PlotTests {
                 == ["0.0% 0", "20.0% 20", "40.0% 40", "60.0% 60", "80.0% 80", "100.0% 100"])
     }
 
-    @Test("a logarithmic axis has a place for the lowest value")
+    @Test("a logarithmic axis has a position for the lowest value")
     func logarithmic() {
         let html = plot([Plot.Line("a", [(0, 1), (10, 100)])], isLogarithmic: true)
         #expect(paths("line s0", in: html) == ["M0.0 300.0L1000.0 0.0"])

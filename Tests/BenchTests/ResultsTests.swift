@@ -93,7 +93,8 @@ import Testing
         #expect(
             results.html.contains(
                 "</ul>\n<h2>Not measured</h2><ul>"
-                    + "<li>matrix: HTTP: <span class=\"note\">refused</span></li>\n<li>server/gone: "
+                    + "<li>matrix: HTTP: <span class=\"note\">refused</span></li>\n"
+                    + "<li>server/gone: "
             ))
         let table = try #require(results.html.split(separator: "<h2>Thresholds</h2>").last)
         let offsets = ["Unix &lt;a&gt;", "HTTP", "TCP", "shared"].map { name in

@@ -108,8 +108,8 @@ CHECKS = r"""
       }
     }
   }
-  for (const svg of document.querySelectorAll("svg")) {
-    const texts = [...svg.querySelectorAll("text")].map((t) => [t, t.getBoundingClientRect()])
+  for (const svg of document.querySelectorAll("svg, .plot .x")) {
+    const texts = [...svg.querySelectorAll("text, span")].map((t) => [t, t.getBoundingClientRect()])
       .filter(([t, r]) => r.width && r.height && getComputedStyle(t).visibility !== "hidden" &&
         !t.closest("[class*=tip],[class*=hover]"));
     texts.forEach(([t, a], i) => texts.slice(i + 1).forEach(([u, b]) => {
@@ -192,7 +192,20 @@ def run(tool, folder, work, browser):
     finally:
         server.stop()
     store(tool, camera, work)
+    bench(tool, camera, work)
     return camera.faults
+
+
+def bench(tool, camera, work):
+    """Reports of the benchmarks: one with missed thresholds, one with plots."""
+    for suite in ["primitives", "matrix"]:
+        report = work / f"bench-{suite}.html"
+        done = subprocess.run(
+            [pathlib.Path(tool).with_name("bench"), "--quick", "--html", str(report), suite],
+            check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # 1: a debug build misses thresholds.
+        assert done.returncode in (0, 1), f"bench {suite} ended with {done.returncode}"
+        camera.take(f"bench-{suite}", lambda page, uri=report.as_uri(): page.goto(uri))
 
 
 def explain(tool, camera, ca, admin, work):
