@@ -17,7 +17,8 @@ struct ExplainUnverifiedTests {
     }
 
     private func inspect(_ evidence: String) throws -> [String: Any] {
-        let answer = try Tool.run(["explain", "--no-verify", "--format", "json", "-"], input: evidence)
+        let answer = try Tool.run(
+            ["explain", "--no-verify", "--format", "json", "-"], input: evidence)
         #expect(answer.status == 0 && answer.error.isEmpty, "\(answer.error)")
         let json = try answer.json
         #expect(json["verified"] as? Bool == false)

@@ -76,7 +76,8 @@ struct StorePurchaseCommandTests {
     func inspected() throws {
         let purchase = try mint("google")
         func inspect(_ evidence: String) throws -> [String: Any] {
-            let answer = try Tool.run(["explain", "--no-verify", "--format", "json", "-"], input: evidence)
+            let answer = try Tool.run(
+                ["explain", "--no-verify", "--format", "json", "-"], input: evidence)
             #expect(answer.status == 0, "\(answer.error)")
             return try answer.json
         }

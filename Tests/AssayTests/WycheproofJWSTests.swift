@@ -57,7 +57,8 @@ import Testing
             else { return false }
             let digest = SHA256.digest(span.extracting(0..<segments.payload.upperBound))
             let check = ES256Check(key: key, digest: digest, signature: numbers)
-            let batch = ES256BatchVerifier(tables: KeyTables(isEnabled: true, engine: .bestWithTables))
+            let batch = ES256BatchVerifier(
+                tables: KeyTables(isEnabled: true, engine: .bestWithTables))
             batch.checks = [check]
             batch.verify()
             return batch.holds[0]

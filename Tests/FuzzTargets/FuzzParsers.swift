@@ -179,7 +179,8 @@ extension FuzzTarget {
         let key = authority.tokens.leafKey
         let point = Array(key.subjectPublicKeyInfo.suffix(65))
         let plain = publicKey(point)
-        let engines = SignatureEngine.allCases.filter { $0.isSupported && $0 != .openssl }.map { engine in
+        let engines = SignatureEngine.allCases.filter { $0.isSupported && $0 != .openssl }.map {
+            engine in
             let key = publicKey(point)
             let tables = KeyTables(isEnabled: true, engine: engine)
             tables.note(key, held: Limits.keyTableUses)
