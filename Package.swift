@@ -11,16 +11,15 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-// What may import what is decided here: a target sees the modules it lists and no others.
-// The verifier does not see the wire, nor the wire the verifier: AssayServer makes one serve the
-// other. Beside it only what is built around them lists both: AssayAdmin, AssayCommand, FuzzTargets
-// and bench.
+// A target can import the modules that it lists, and no others. The verifier does not import the
+// wire, nor the wire the verifier. AssayServer connects them; AssayAdmin, AssayCommand, FuzzTargets
+// and bench import both, too.
 let package = Package(
     name: "assay",
     products: [
         .executable(name: "assay", targets: ["AssayMain"]),
         .library(name: "Assay", targets: ["Assay"]),
-        // The types that the others' interfaces speak of.
+        // The types in the interfaces of the other products.
         .library(name: "AssayModels", targets: ["AssayModels"]),
         .library(name: "AssayEntitlements", targets: ["AssayEntitlements"]),
         .library(name: "AssayServer", targets: ["AssayServer"]),
@@ -57,8 +56,7 @@ let package = Package(
         // libcurl (libcurl4-openssl-dev): its header alone; the library is loaded on demand.
         .target(name: "CCurl"),
 
-        // The words that all modules share: verdicts, kinds, Apple's payload fields. What they
-        // mean is decided elsewhere.
+        // Shared model types: verdicts, kinds, Apple's payload fields. No logic.
         .target(name: "AssayModels", swiftSettings: settings),
         // Verified evidence, a time and a policy in; what the customer owns out.
         .target(
@@ -69,8 +67,8 @@ let package = Package(
         .target(
             name: "AssayCurves", dependencies: ["CAssayP256", "CAssayP384"],
             swiftSettings: settings),
-        // Base64, JSON, hexadecimal digits, the calendar: what the verifier and modules that do not
-        // verify both need. No OpenSSL.
+        // Base64, JSON, hexadecimal digits, the calendar, for the verifier and for modules that do
+        // not verify. No OpenSSL.
         .target(
             name: "AssayBytes", dependencies: ["AssayModels", "CAssayBase64"],
             swiftSettings: settings),
@@ -81,7 +79,7 @@ let package = Package(
                 "AssayBytes", "AssayCurves", "AssayLocks", "AssayModels", "COpenSSL",
             ],
             swiftSettings: settings),
-        // Private keys, which the verifier does not know.
+        // Private keys. The verifier does not import this module.
         .target(name: "AssayKeys", dependencies: ["COpenSSL"], swiftSettings: settings),
         // Frames and protobuf-c messages.
         .target(
@@ -118,7 +116,7 @@ let package = Package(
             name: "AssayHTML",
             dependencies: ["AssayBytes", .product(name: "RealModule", package: "swift-numerics")],
             swiftSettings: settings),
-        // Health, metrics and a page for people, over HTTP.
+        // Health, metrics and the status page, over HTTP.
         .target(
             name: "AssayAdmin",
             dependencies: [
@@ -132,7 +130,7 @@ let package = Package(
             dependencies: ["Assay", "AssayBytes", "AssayKeys", "AssayModels", "CAssayScenarios"],
             // CAssayScenarios embeds them.
             exclude: ["Scenarios"], swiftSettings: settings),
-        // An App Store for the tests of a backend: customers who live scenarios, over HTTP.
+        // A local App Store over HTTP, for the tests of a backend. Its customers follow scenarios.
         .target(
             name: "AssayLocalStore",
             dependencies: [
@@ -140,7 +138,7 @@ let package = Package(
                 "AssayLocks", "AssayMint", "AssayModels",
             ],
             swiftSettings: settings),
-        // Asks a server much and measures how it answers.
+        // The load generator.
         .target(
             name: "AssayLoad",
             dependencies: [
@@ -160,11 +158,11 @@ let package = Package(
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ],
             swiftSettings: settings),
-        // The tool's entry alone: what it does is a library, which tests and the fuzzer use.
+        // The executable. Its commands are in a library, for the tests and the fuzzer.
         .executableTarget(
             name: "AssayMain", dependencies: ["AssayCommand"], swiftSettings: settings),
 
-        // Measures; never part of the product.
+        // The benchmarks; not part of the product.
         .target(name: "BenchAllocations", path: "bench/allocations"),
         .executableTarget(
             name: "bench",
@@ -180,7 +178,7 @@ let package = Package(
             ],
             swiftSettings: settings),
 
-        // Misbehaves for the clients of all languages; never part of the product.
+        // The misbehaving server of the conformance suite; not part of the product.
         .executableTarget(
             name: "conformance-server",
             dependencies: ["AssayBytes", "AssayIO", "AssayModels", "AssayWire"],
@@ -284,8 +282,8 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// What is fuzzed, for Tests/Fuzz, a package of its own. Declared on demand: it is no product, and
-// an ordinary build does not need it.
+// The fuzz targets, for the package Tests/Fuzz. Declared on demand, because an ordinary build does
+// not need them.
 if Context.environment["ASSAY_FUZZ"] != nil {
     package.products.append(.library(name: "FuzzTargets", targets: ["FuzzTargets"]))
     package.targets.append(
@@ -305,8 +303,8 @@ if Context.environment["ASSAY_DOCS"] != nil {
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }
 
-// For script/check: what calculates is optimised, and its tests can still see inside. A key's table
-// takes seconds without, and the differential would need a release build.
+// For script/check: optimises arithmetic, and keeps it testable. Without optimisation a key's table
+// takes seconds, and the differential test would need a release build.
 if Context.environment["ASSAY_OPTIMIZED"] != nil {
     for target in package.targets {
         switch target.name {

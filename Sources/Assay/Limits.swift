@@ -121,7 +121,7 @@ package enum Limits {
     package static let validatedLinks = 256
     /// Sets of receipts' certificates whose chain is known. A chain's three certificates make 11
     /// of them, in all orders and with issuers left out. An entry takes about 5 KB.
-    static let knownBags = 256
+    static let knownCertificateSets = 256
     /// Octets at a certificate's end that its table hash covers. They are part of the signature,
     /// which no two certificates of one issuer share.
     static let certificateHashBytes = 32

@@ -23,7 +23,7 @@ struct MetricsPage {
         addCaches()
         addFetches()
         if let report = state.revocation { add(report) }
-        addHoldings()
+        addHeldResources()
         addTraffic()
         addCertificates()
         addProcess()
@@ -165,7 +165,7 @@ struct MetricsPage {
         guard !fetchers.isEmpty else { return }
         out.metric(
             "assay_fetches", .gauge, "Fetches that ask the App Store now.",
-            Double(state.holdings.fetches))
+            Double(state.heldResources.fetches))
         out.metric(
             "assay_fetches_limit", .gauge, "Limit of fetches at a time; more are refused.",
             Double(state.limits.fetches))
@@ -199,8 +199,8 @@ struct MetricsPage {
         }
     }
 
-    private mutating func addHoldings() {
-        let (holdings, limits) = (state.holdings, state.limits)
+    private mutating func addHeldResources() {
+        let (heldResources, limits) = (state.heldResources, state.limits)
         out.metric(
             "assay_ready", .gauge, "1 while requests are accepted.",
             state.phase == .serving ? 1 : 0)
@@ -208,26 +208,27 @@ struct MetricsPage {
             "assay_state_age_seconds", .gauge,
             "Age of these figures: tenths of a second while the event loop runs.",
             Double(age) / 1e9)
-        out.metric("assay_connections", .gauge, "Open connections.", Double(holdings.connections))
+        out.metric(
+            "assay_connections", .gauge, "Open connections.", Double(heldResources.connections))
         out.metric(
             "assay_connections_limit", .gauge, "Limit of open connections; more wait.",
             Double(state.connectionLimit))
         out.metric(
             "assay_requests_in_flight", .gauge, "Requests accepted and not yet answered.",
-            Double(holdings.requestsInFlight))
+            Double(heldResources.requestsInFlight))
         out.metric(
             "assay_bytes_in_flight", .gauge,
             "Evidence of requests not yet answered, bytes of incomplete frames, and answers "
                 + "that clients have not read.",
             [
-                ([("of", "evidence")], Double(holdings.evidenceBytes)),
-                ([("of", "frames")], Double(holdings.bufferedBytes)),
-                ([("of", "answers")], Double(holdings.unwrittenBytes)),
+                ([("of", "evidence")], Double(heldResources.evidenceBytes)),
+                ([("of", "frames")], Double(heldResources.bufferedBytes)),
+                ([("of", "answers")], Double(heldResources.unwrittenBytes)),
             ])
         out.metric(
             "assay_held_bytes", .gauge,
             "Memory held for connections: bytes in flight of all three kinds, and buffers.",
-            Double(holdings.heldBytes))
+            Double(heldResources.heldBytes))
         out.metric(
             "assay_evidence_bytes_limit", .gauge,
             "Limit of held bytes; above it requests are refused.",
@@ -236,8 +237,11 @@ struct MetricsPage {
             "assay_tls_handshakes", .gauge,
             "TLS handshakes in progress, by what they wait for: the peer, or their turn.",
             [
-                ([("for", "peer")], Double(holdings.handshakes - holdings.handshakesWaiting)),
-                ([("for", "turn")], Double(holdings.handshakesWaiting)),
+                (
+                    [("for", "peer")],
+                    Double(heldResources.handshakes - heldResources.handshakesWaiting)
+                ),
+                ([("for", "turn")], Double(heldResources.handshakesWaiting)),
             ])
     }
 

@@ -86,7 +86,7 @@ extension StatusPage {
     }
 
     var limits: String {
-        let (holdings, limits) = (state.holdings, state.limits)
+        let (heldResources, limits) = (state.heldResources, state.limits)
         func row(_ name: String, _ used: Int, _ most: Int, _ text: (Int) -> String) -> [String] {
             [
                 name, bar(Double(used) / Double(most), used * 5 > most * 4 ? "b" : "a"),
@@ -95,24 +95,28 @@ extension StatusPage {
         }
         let fetches =
             state.apps.values.contains { $0.fetcher != nil }
-            ? [row("fetches from the App Store", holdings.fetches, limits.fetches, Format.count)]
+            ? [
+                row(
+                    "fetches from the App Store", heldResources.fetches, limits.fetches,
+                    Format.count)
+            ]
             : []
         return table(
             "Limits", "Current use. Above a limit clients are refused or wait.",
             [],
             fetches + [
                 row(
-                    "connections", holdings.connections, state.connectionLimit
+                    "connections", heldResources.connections, state.connectionLimit
                 ) { Format.count($0) },
                 row(
-                    "memory held for connections", holdings.heldBytes, limits.evidenceBytes
+                    "memory held for connections", heldResources.heldBytes, limits.evidenceBytes
                 ) { Format.bytes($0) },
                 row(
                     "file descriptors", process.openDescriptors,
                     Int(clamping: process.maximumDescriptors)
                 ) { Format.count($0) },
-                ["requests being verified", "", Format.count(holdings.requestsInFlight)],
-                ["answers not yet read", "", Format.bytes(holdings.unwrittenBytes)],
+                ["requests being verified", "", Format.count(heldResources.requestsInFlight)],
+                ["answers not yet read", "", Format.bytes(heldResources.unwrittenBytes)],
             ], empty: "")
     }
 

@@ -123,7 +123,7 @@ struct StatusPage {
                 "genuine", Format.percent(verdicts[.valid], of: verdicts.total),
                 "of \(Format.count(verdicts.total)) \(window)"
             ),
-            ("connections", Format.count(state.holdings.connections), "open now"),
+            ("connections", Format.count(state.heldResources.connections), "open now"),
             ("memory", Format.bytes(process.residentBytes), "resident"),
         ]
         return "<section class=\"tiles\">"
@@ -170,8 +170,8 @@ struct StatusPage {
         let last = Double(slots - 1)
         return Plot(
             title, ticks: minuteTicks + [Plot.Tick(last, "now")], range: 0...last, y: unit, lines,
-            xText: { place in
-                let seconds = Int(last - place) * History.seconds
+            xText: { position in
+                let seconds = Int(last - position) * History.seconds
                 return seconds == 0 ? "now" : "\(Format.duration(Double(seconds))) ago"
             }
         ).html
@@ -182,8 +182,8 @@ struct StatusPage {
         let minutes = slots * History.seconds / 60
         let step = minutes > 6 ? 5 : minutes > 3 ? 2 : 1
         return stride(from: step, through: minutes, by: step).map { minute in
-            let place = Double(slots - 1) - Double(minute * 60) / Double(History.seconds)
-            return Plot.Tick(max(place, 0), "\(minute) min ago")
+            let position = Double(slots - 1) - Double(minute * 60) / Double(History.seconds)
+            return Plot.Tick(max(position, 0), "\(minute) min ago")
         }
     }
 }

@@ -14,7 +14,7 @@ package struct InFlightWindow {
     /// The milliseconds of an answer for which nothing queues.
     private var shortest = UInt64.max
 
-    /// Of the refusals and delays of one turn of the server's queue, one counts.
+    /// At most one refusal or delay counts for each turn of the server's queue. Milliseconds.
     private static let pause: UInt64 = 50
     /// The smallest window: one batch of signatures.
     private static let smallest = 8.0

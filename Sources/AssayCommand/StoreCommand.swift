@@ -13,8 +13,8 @@ struct StoreCommand: ParsableCommand {
             A local App Store, for development only. Its customers live the lives of
             scenarios ('assay mint scenario --list'). It speaks the App Store Server API,
             with answers that the authority in --ca signs, and sends App Store Server
-            Notifications. Time stands still until it is moved; what falls due on the way
-            happens in order.
+            Notifications. Time stands still until you move it; events up to the new
+            time happen in order.
 
             Give the backend under test this base URL for production, the same with
             /sandbox for the sandbox, and ca/root.pem as its root. Prints one line with
@@ -143,11 +143,12 @@ struct StoreCommand: ParsableCommand {
     func run() throws {
         ignoreBrokenPipes()
         let settings = try settings()
-        let residents = try customers.map(Self.resident)
+        let initialCustomers = try customers.map(Self.initialCustomer)
         let server: LocalStoreServer
         do throws(LocalStoreError) {
             server = try LocalStoreServer(
-                settings, at: listen, allowsAnyAddress: anyAddress, residents: residents,
+                settings, at: listen, allowsAnyAddress: anyAddress,
+                initialCustomers: initialCustomers,
                 folder: state, speed: speed)
             // Before the line of a store that is ready: its reader can end it at once.
             try server.followSignals()
@@ -191,12 +192,14 @@ struct StoreCommand: ParsableCommand {
         return key
     }
 
-    private static func resident(_ argument: String) throws -> LocalStoreServer.Resident {
+    private static func initialCustomer(_ argument: String) throws
+        -> LocalStoreServer.InitialCustomer
+    {
         var name = argument
         var isSandbox = false
-        for side in ["@Sandbox", "@Production"] where argument.hasSuffix(side) {
-            name = String(argument.dropLast(side.count))
-            isSandbox = side == "@Sandbox"
+        for suffix in ["@Sandbox", "@Production"] where argument.hasSuffix(suffix) {
+            name = String(argument.dropLast(suffix.count))
+            isSandbox = suffix == "@Sandbox"
         }
         return .init(try MintScenarioCommand.checkedSource(name), isSandbox: isSandbox)
     }

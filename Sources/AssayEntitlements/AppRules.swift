@@ -244,7 +244,7 @@ extension SubscriptionState {
 }
 
 extension Snapshot {
-    /// Nil where the evidence has no date.
+    /// The date of the purchase; nil if the evidence has none.
     var boughtAt: Timestamp? {
         purchaseDate == .min ? nil : Timestamp(milliseconds: purchaseDate)
     }

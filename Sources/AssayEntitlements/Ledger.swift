@@ -12,7 +12,7 @@ struct Ledger {
     /// One app in one environment.
     struct App {
         private(set) var snapshots: [Snapshot] = []
-        private var places: [Key: Int] = [:]
+        private var indices: [Key: Int] = [:]
         /// The newest app transaction of each download, and its item.
         private(set) var appTransactions: [String: Snapshot.Named] = [:]
         /// The newest receipt. One without records is evidence of the app.
@@ -25,7 +25,7 @@ struct Ledger {
         /// - Parameter capacity: of how many purchases to have space.
         init(capacity: Int) {
             snapshots.reserveCapacity(capacity)
-            places.reserveCapacity(capacity)
+            indices.reserveCapacity(capacity)
         }
 
         /// Names the purchase of a snapshot.
@@ -47,12 +47,12 @@ struct Ledger {
 
         mutating func add(_ snapshot: Snapshot) {
             let next = snapshots.count
-            let place = places.place(of: Key(snapshot), orNext: next)
-            guard place < next else { return snapshots.append(snapshot) }
-            let known = snapshots[place]
+            let index = indices.index(of: Key(snapshot), orNext: next)
+            guard index < next else { return snapshots.append(snapshot) }
+            let known = snapshots[index]
             if snapshot.wins(over: known) {
                 snapshot.complete(from: known)
-                snapshots[place] = snapshot
+                snapshots[index] = snapshot
             } else {
                 known.complete(from: snapshot)
             }
@@ -78,9 +78,9 @@ struct Ledger {
     }
 
     private(set) var apps: [(key: AppKey, app: App)] = []
-    private var places: [AppKey: Int] = [:]
-    /// The place of the last item's app: most calls are about one app.
-    private var lastPlace = 0
+    private var indices: [AppKey: Int] = [:]
+    /// The index of the last item's app: most calls are about one app.
+    private var lastIndex = 0
     private(set) var renewals: [RenewalKey: RenewalState] = [:]
     private(set) var statuses: [RenewalKey: SignedStatus] = [:]
     /// The newest date at which Apple signed any of the evidence, and its item.
@@ -211,7 +211,7 @@ struct Ledger {
         guard let snapshot = Snapshot.of(transaction, item: item) else {
             return warnOfMissingId(item)
         }
-        apps[place(of: key)].app.add(snapshot)
+        apps[index(of: key)].app.add(snapshot)
     }
 
     private mutating func add(
@@ -227,7 +227,7 @@ struct Ledger {
         let state = RenewalState(renewal, of: around.bundleId, item: item)
         // It means something without a transaction where it names a period.
         if let bundleId = around.bundleId, state.renewalDate != nil {
-            _ = place(of: AppKey(environment: key.environment, bundleId: bundleId))
+            _ = index(of: AppKey(environment: key.environment, bundleId: bundleId))
         }
         if let known = renewals[key], !state.wins(over: known) { return }
         renewals[key] = state
@@ -242,7 +242,7 @@ struct Ledger {
             environment: payload.receiptType ?? around.environment,
             bundleId: payload.bundleId ?? "")
         noteSigned(payload.receiptCreationDate, item)
-        apps[place(of: key)].app.note(
+        apps[index(of: key)].app.note(
             Snapshot.Named(
                 name: payload.appTransactionId ?? "",
                 signedDate: payload.receiptCreationDate?.milliseconds ?? .min, item: item))
@@ -252,8 +252,8 @@ struct Ledger {
         guard isKnown(receipt.receiptCreationDate) else { return }
         let key = AppKey(environment: receipt.environment, bundleId: receipt.bundleId ?? "")
         noteSigned(receipt.receiptCreationDate, item)
-        let place = place(of: key)
-        apps[place].app.noteReceipt(
+        let index = index(of: key)
+        apps[index].app.noteReceipt(
             created: receipt.receiptCreationDate?.milliseconds ?? .min, item: item)
         if let end = receipt.expirationDate?.milliseconds {
             guard end > now else { return add([.receiptExpired], item) }
@@ -266,7 +266,7 @@ struct Ledger {
                 warnOfMissingId(item)
                 continue
             }
-            apps[place].app.add(snapshot)
+            apps[index].app.add(snapshot)
         }
     }
 
@@ -275,7 +275,7 @@ struct Ledger {
         let key = AppKey(environment: receipt.environment, bundleId: receipt.bundleId ?? "")
         noteSigned(receipt.purchaseDate, item)
         guard let snapshot = Snapshot(receipt, item: item) else { return warnOfMissingId(item) }
-        apps[place(of: key)].app.add(snapshot)
+        apps[index(of: key)].app.add(snapshot)
     }
 
     private mutating func add(
@@ -285,18 +285,18 @@ struct Ledger {
         noteSigned(purchase.purchaseTime, purchase.item)
         let key = AppKey(
             environment: purchase.environment, bundleId: package ?? "", store: store)
-        apps[place(of: key)].app.add(purchase)
+        apps[index(of: key)].app.add(purchase)
     }
 
-    private mutating func place(of key: AppKey) -> Int {
-        if lastPlace < apps.count, apps[lastPlace].key == key { return lastPlace }
+    private mutating func index(of key: AppKey) -> Int {
+        if lastIndex < apps.count, apps[lastIndex].key == key { return lastIndex }
         let next = apps.count
-        lastPlace = places.place(of: key, orNext: next)
-        if lastPlace == next {
+        lastIndex = indices.index(of: key, orNext: next)
+        if lastIndex == next {
             // Most calls are about one app. Space for all items in each would be quadratic.
             apps.append((key, App(capacity: next == 0 ? hasStatement.count : 0)))
         }
-        return lastPlace
+        return lastIndex
     }
 
     private func isKnown(_ signedDate: Timestamp?) -> Bool {
@@ -338,8 +338,8 @@ struct Ledger {
 }
 
 extension Dictionary where Value == Int {
-    /// The place of a key; a new key gets the next one. One look-up.
-    mutating func place(of key: Key, orNext next: Int) -> Int {
-        { (place: inout Int) in place }(&self[key, default: next])
+    /// The index of a key; a new key gets the next one. One look-up.
+    mutating func index(of key: Key, orNext next: Int) -> Int {
+        { (index: inout Int) in index }(&self[key, default: next])
     }
 }

@@ -4,7 +4,7 @@ import AssayModels
 /// which it moved. One whose purchases name two subscription groups is one subscription a group.
 struct Lineages {
     struct Lineage {
-        /// Nil where no evidence names the group.
+        /// Nil if no evidence names the group.
         var group: String?
         var evidence: SubscriptionEvidence
     }
@@ -19,24 +19,24 @@ struct Lineages {
     /// Originals whose purchases name several groups.
     private(set) var inTwoGroups: [String] = []
     private(set) var usedRenewals: Set<Ledger.RenewalKey> = []
-    /// The places in `all` of the subscriptions of each lineage.
-    private var places: [String: [Int]] = [:]
+    /// The indices in `all` of the subscriptions of each lineage.
+    private var indices: [String: [Int]] = [:]
     /// The group that a component names of its bundle, whose own purchase may name none.
     private var bundleGroups: [String: Snapshot.Named] = [:]
 
     init(_ purchases: [Snapshot], _ links: SubscriptionLinks) {
         var lineages: [(root: String, purchases: [Snapshot])] = []
-        var places: [String: Int] = [:]
-        var place = 0
+        var indices: [String: Int] = [:]
+        var index = 0
         for purchase in purchases {
             let root = links.lineageRoot(of: purchase.originalTransactionId)
             // Periods of one subscription often follow each other.
-            if lineages.isEmpty || lineages[place].root != root {
+            if lineages.isEmpty || lineages[index].root != root {
                 let next = lineages.count
-                place = places.place(of: root, orNext: next)
-                if place == next { lineages.append((root, [])) }
+                index = indices.index(of: root, orNext: next)
+                if index == next { lineages.append((root, [])) }
             }
-            lineages[place].purchases.append(purchase)
+            lineages[index].purchases.append(purchase)
             guard let bundle = purchase.bundleOriginal, let group = purchase.bundleGroup else {
                 continue
             }
@@ -59,7 +59,7 @@ struct Lineages {
         }
         let group = newest?.name ?? bundleGroups[root]?.name
         guard isSplit else {
-            places[root] = [all.count]
+            indices[root] = [all.count]
             all.append(
                 Lineage(group: group, evidence: SubscriptionEvidence(purchases: purchases)))
             return
@@ -67,7 +67,7 @@ struct Lineages {
         inTwoGroups.append(root)
         // What names no group belongs to the newest.
         for (name, members) in Dictionary(grouping: purchases, by: { $0.group ?? group }) {
-            places[root, default: []].append(all.count)
+            indices[root, default: []].append(all.count)
             all.append(Lineage(group: name, evidence: SubscriptionEvidence(purchases: members)))
         }
     }
@@ -81,19 +81,19 @@ struct Lineages {
     ) {
         for (key, renewal) in renewals where key.environment == app.environment {
             let root = links.lineageRoot(of: key.originalTransactionId)
-            if places[root] == nil {
+            if indices[root] == nil {
                 guard renewal.bundleId == app.bundleId, renewal.renewalDate != nil else { continue }
-                places[root] = [all.count]
+                indices[root] = [all.count]
                 all.append(Lineage(group: nil, evidence: SubscriptionEvidence(purchases: [])))
             }
             usedRenewals.insert(key)
-            for place in places[root] ?? [] { all[place].evidence.renewals.append(renewal) }
+            for index in indices[root] ?? [] { all[index].evidence.renewals.append(renewal) }
         }
         for (key, status) in statuses where key.environment == app.environment {
             let root = links.lineageRoot(of: key.originalTransactionId)
-            for place in places[root] ?? [] {
-                if let known = all[place].evidence.status, !status.wins(over: known) { continue }
-                all[place].evidence.status = status
+            for index in indices[root] ?? [] {
+                if let known = all[index].evidence.status, !status.wins(over: known) { continue }
+                all[index].evidence.status = status
             }
         }
     }

@@ -62,15 +62,15 @@ struct SubscriptionLinks {
             if let other = covering[root], !Self.lasts(bundle, longerThan: other) { continue }
             covering[root] = bundle
         }
-        for place in decided.indices where isRevokedComponent(decided[place].subscription) {
-            let original = decided[place].subscription.originalTransactionId
+        for index in decided.indices where isRevokedComponent(decided[index].subscription) {
+            let original = decided[index].subscription.originalTransactionId
             guard let bundle = families.knownRoot(of: original).flatMap({ covering[$0] }) else {
                 continue
             }
-            decided[place].subscription.status = bundle.status
-            decided[place].subscription.isEntitled = true
-            decided[place].subscription.entitledUntil = bundle.entitledUntil
-            decided[place].subscription.decidedBy = bundle.decidedBy
+            decided[index].subscription.status = bundle.status
+            decided[index].subscription.isEntitled = true
+            decided[index].subscription.entitledUntil = bundle.entitledUntil
+            decided[index].subscription.decidedBy = bundle.decidedBy
         }
     }
 
@@ -119,19 +119,19 @@ private struct DisjointSets {
     func root(of member: String) -> String { knownRoot(of: member) ?? member }
 
     func knownRoot(of member: String) -> String? {
-        guard var place = parents[member] else { return nil }
-        while let parent = parents[place], parent != place { place = parent }
-        return place
+        guard var node = parents[member] else { return nil }
+        while let parent = parents[node], parent != node { node = parent }
+        return node
     }
 
     /// Finds the root and shortens the path to it, so that long chains stay cheap.
     private mutating func compressed(_ member: String) -> String {
         let root = root(of: member)
-        var place = member
-        while place != root {
-            let parent = parents[place] ?? root
-            parents[place] = root
-            place = parent
+        var node = member
+        while node != root {
+            let parent = parents[node] ?? root
+            parents[node] = root
+            node = parent
         }
         return root
     }

@@ -62,22 +62,22 @@ struct SubscriptionRules {
         _ timeline: Timeline, _ evidence: SubscriptionEvidence
     ) -> SubscriptionDecision {
         let next = timeline.periods.first { $0.begin > now }
-        guard let place = timeline.latestBegun(at: now) else {
+        guard let index = timeline.latestBegun(at: now) else {
             return notBegun(next, timeline, evidence)
         }
-        let period = timeline.periods[place]
+        let period = timeline.periods[index]
         if period.contains(now), !period.isRevoked {
-            return active(place, timeline, evidence)
+            return active(index, timeline, evidence)
         }
         // Signed means charged: a next period that begins in an hour is owned, where no earlier
         // one is in force. One that was charged before a refund begins at its date.
         if let next, isCharged(next), !period.isRevoked || next.signedDate > period.revocationDate {
-            return active(place + 1, timeline, evidence)
+            return active(index + 1, timeline, evidence)
         }
         if period.isRevoked {
             return decision(.revoked, period, until: nil, evidence)
         }
-        return afterEnd(of: place, timeline, evidence)
+        return afterEnd(of: index, timeline, evidence)
     }
 
     private func isCharged(_ period: Timeline.Period) -> Bool {
@@ -88,8 +88,8 @@ struct SubscriptionRules {
         _ next: Timeline.Period?, _ timeline: Timeline, _ evidence: SubscriptionEvidence
     ) -> SubscriptionDecision {
         guard let next else { return withoutPeriod(evidence) }
-        if let place = timeline.periods.firstIndex(where: isCharged) {
-            return active(place, timeline, evidence)
+        if let index = timeline.periods.firstIndex(where: isCharged) {
+            return active(index, timeline, evidence)
         }
         let state: SubscriptionState =
             next.isRevoked && next.signedDate <= now ? .revoked : .unknown
@@ -115,10 +115,10 @@ struct SubscriptionRules {
     }
 
     private func active(
-        _ place: Int, _ timeline: Timeline, _ evidence: SubscriptionEvidence
+        _ index: Int, _ timeline: Timeline, _ evidence: SubscriptionEvidence
     ) -> SubscriptionDecision {
-        let end = timeline.paidUntil(from: place)
-        var decision = decision(.active, timeline.periods[place], until: end, evidence)
+        let end = timeline.paidUntil(from: index)
+        var decision = decision(.active, timeline.periods[index], until: end, evidence)
         if decision.subscription.willRenew != false { decision.refresh = (end, .periodEnds) }
         return decision
     }
@@ -185,12 +185,12 @@ struct SubscriptionRules {
     }
 
     private func afterEnd(
-        of place: Int, _ timeline: Timeline, _ evidence: SubscriptionEvidence
+        of index: Int, _ timeline: Timeline, _ evidence: SubscriptionEvidence
     ) -> SubscriptionDecision {
-        let period = timeline.periods[place]
+        let period = timeline.periods[index]
         let renewal = evidence.renewal(of: period.deciding.originalTransactionId)
         let state = stateAfter(period.end, began: period.begin, renewal, evidence)
-        let until = state.until.map { timeline.until($0, after: place) }
+        let until = state.until.map { timeline.until($0, after: index) }
         var decision = decision(state.status, period, until: until, evidence)
         decision.refresh = state.refresh
         decision.warning = state.warning
@@ -318,7 +318,8 @@ struct SubscriptionRules {
 }
 
 extension EntitlementPolicy {
-    /// Whether an account is not the one that the caller asks about. No account is anybody's.
+    /// Whether an account differs from the one that the caller asks about. A purchase without an
+    /// account counts for every caller.
     func isOfAnother(account: String?) -> Bool {
         guard let expected = expectedAppAccountToken, let account else { return false }
         return account != expected.lowercased()

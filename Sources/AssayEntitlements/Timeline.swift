@@ -51,25 +51,25 @@ struct Timeline {
         var periods: [Period] = []
         periods.reserveCapacity(sorted.count)
         var start = 0
-        for place in sorted.indices.dropFirst() {
-            let period = Period(purchases: sorted[start..<place])
-            guard !sorted[place].isSeatAddition || !period.contains(sorted[place].purchaseDate)
+        for index in sorted.indices.dropFirst() {
+            let period = Period(purchases: sorted[start..<index])
+            guard !sorted[index].isSeatAddition || !period.contains(sorted[index].purchaseDate)
             else { continue }
             periods.append(period)
-            start = place
+            start = index
         }
         if !sorted.isEmpty { periods.append(Period(purchases: sorted[start...])) }
         self.periods = periods
     }
 
-    /// The place of the latest begun period; nil: none has begun.
+    /// The index of the latest begun period; nil: none has begun.
     func latestBegun(at now: Int64) -> Int? { periods.lastIndex { $0.begin <= now } }
 
     /// The end of the last paid period that joins this one without a gap. Each that begins decides
     /// alone from then on, so one that ends earlier, or is refunded, shortens the time.
-    func paidUntil(from place: Int) -> Int64 {
-        var end = periods[place].end
-        for next in periods[(place + 1)...] where next.begin <= end {
+    func paidUntil(from index: Int) -> Int64 {
+        var end = periods[index].end
+        for next in periods[(index + 1)...] where next.begin <= end {
             guard !next.isRevoked else { return min(end, next.begin) }
             end = next.end
         }
@@ -77,8 +77,8 @@ struct Timeline {
     }
 
     /// The end of an access that lasts beyond its period: the next period decides when it begins.
-    func until(_ end: Int64, after place: Int) -> Int64 {
-        let next = place + 1
+    func until(_ end: Int64, after index: Int) -> Int64 {
+        let next = index + 1
         guard next < periods.count, periods[next].begin < end else { return end }
         return periods[next].isRevoked ? periods[next].begin : paidUntil(from: next)
     }

@@ -42,7 +42,7 @@ enum TransactionNumber {
         return number > 0 ? number : nil
     }
 
-    /// The place of the first digit that is not a leading zero; nil: not a number.
+    /// The index of the first digit that is not a leading zero; nil: not a number.
     private static func firstDigit(of text: Span<UInt8>) -> Int? {
         guard text.count > 0 else { return nil }
         for index in text.indices where text[index] < 0x30 || text[index] > 0x39 { return nil }
@@ -51,7 +51,7 @@ enum TransactionNumber {
         return start
     }
 
-    /// Whether the bytes from these places on are in lexicographic order.
+    /// Whether the bytes from these indices on are in lexicographic order.
     private static func precedes(
         _ left: Span<UInt8>, _ right: Span<UInt8>, from leftStart: Int, _ rightStart: Int
     ) -> Bool {

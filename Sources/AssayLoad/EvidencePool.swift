@@ -86,8 +86,8 @@ package struct EvidencePool: Sendable {
         return try items(count ?? max(LoadLimits.mintedItems / size, 2)) {
             index throws(MintError) in
             var transactions: [[UInt8]] = []
-            for place in 0..<size {
-                transactions.append(try token(.transaction, index * size + place, minter))
+            for offset in 0..<size {
+                transactions.append(try token(.transaction, index * size + offset, minter))
             }
             if isForged { Self.changeSignature(&transactions[size - 1]) }
             return LoadItem(
@@ -99,8 +99,8 @@ package struct EvidencePool: Sendable {
     /// Changes a letter of the signature: a token ends with its 86 letters, and a purchase of
     /// another store with its 344 and two more characters.
     private static func changeSignature(_ token: inout [UInt8]) {
-        let (place, letter) = (token.count - 60, UInt8(ascii: "A"))
-        token[place] = token[place] == letter ? letter + 1 : letter
+        let (offset, letter) = (token.count - 60, UInt8(ascii: "A"))
+        token[offset] = token[offset] == letter ? letter + 1 : letter
     }
 
     /// Limits the number of large receipts. There are still enough that a processor's cache does

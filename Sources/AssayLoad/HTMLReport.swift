@@ -21,7 +21,7 @@ package struct HTMLReport {
         ReportStyle.page(
             title: "assay load: \(result.throughput.readable) answers per second",
             """
-            <h1>How the Assay server at \("\(result.plan.endpoint)".htmlEscaped) answered</h1>
+            <h1>How the Assay server at \("\(result.settings.endpoint)".htmlEscaped) answered</h1>
             <p class="note">\(record.date.htmlEscaped) · \(record.machine.line.htmlEscaped) · \
             \(record.versions.htmlEscaped)</p>
             <p class="note"><code>\(record.command.htmlEscaped)</code></p>
@@ -78,9 +78,10 @@ package struct HTMLReport {
     }
 
     private var pace: String {
-        let plan = result.plan
-        let some = plan.connections == 1 ? "One connection" : "\(plan.connections) connections"
-        switch plan.pace {
+        let settings = result.settings
+        let some =
+            settings.connections == 1 ? "One connection" : "\(settings.connections) connections"
+        switch settings.pace {
         case .open(let rate, let arrivals):
             let gaps =
                 arrivals == .constant
@@ -88,11 +89,11 @@ package struct HTMLReport {
             return "Open loop: \(rate.readable) requests per second were due \(gaps), whether or "
                 + "not the server had answered earlier ones. Latency counts from the time when the "
                 + "request was due, so it includes the wait for a slow server. "
-                + "\(some), at most \(plan.depth.grouped) requests in flight on each."
+                + "\(some), at most \(settings.depth.grouped) requests in flight on each."
         case .closed:
             return "Closed loop: each answer triggers the next request. This measures the server's "
                 + "maximum throughput. Independent clients see longer latencies: measure those in "
-                + "an open loop. \(some), \(plan.depth.grouped) requests in flight on each."
+                + "an open loop. \(some), \(settings.depth.grouped) requests in flight on each."
         }
     }
 
@@ -180,7 +181,7 @@ package struct HTMLReport {
 
     private var throughputPlot: Plot {
         var aim: Plot.Line?
-        if case .open(let rate, _) = result.plan.pace {
+        if case .open(let rate, _) = result.settings.pace {
             aim = .reference("asked for", at: rate, over: 0...lastSecond, color: 6)
         }
         return over("Answers per second", "per second", aim) { moment in
@@ -215,7 +216,7 @@ package struct HTMLReport {
                 zip(moments, columns).map { ($0.time, $1[index].1) }, hasDots: moments.count < 30,
                 color: index)
         }
-        let warm = result.plan.warmUp.inSeconds
+        let warm = result.settings.warmUp.inSeconds
         return Plot(
             title, x: "seconds since the start",
             ticks: (0...10).map {

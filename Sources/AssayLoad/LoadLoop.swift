@@ -8,7 +8,7 @@ import Histogram
 ///
 /// `@unchecked Sendable` because only the loop's thread uses it.
 final class LoadLoop: @unchecked Sendable {
-    private let plan: LoadPlan
+    private let settings: LoadSettings
     private let index: Int
     private let channels: [Channel]
     private var mix: Mix
@@ -43,19 +43,19 @@ final class LoadLoop: @unchecked Sendable {
     }
 
     init(
-        _ plan: LoadPlan, _ groups: [LoadGroup], index: Int, loop: EventLoop
+        _ settings: LoadSettings, _ groups: [LoadGroup], index: Int, loop: EventLoop
     ) throws(LoopError) {
-        self.plan = plan
+        self.settings = settings
         self.index = index
         tally = Tally(groups: groups.count)
-        mix = Mix(groups, index: index, of: plan.threads)
+        mix = Mix(groups, index: index, of: settings.threads)
         var options = ClientOptions(
-            timeout: plan.timeout, retriesOnce: false, inFlightLimit: plan.depth,
-            longestWait: plan.longestWait, waitingLimit: LoadLimits.waiting, tls: plan.tls)
+            timeout: settings.timeout, retriesOnce: false, inFlightLimit: settings.depth,
+            longestWait: settings.longestWait, waitingLimit: LoadLimits.waiting, tls: settings.tls)
         options.readsEvidence = false
-        let connections = (index..<plan.connections).count(every: plan.threads)
+        let connections = (index..<settings.connections).count(every: settings.threads)
         channels = (0..<connections).map { [options] _ in
-            Channel(to: plan.endpoint, options: options, on: loop)
+            Channel(to: settings.endpoint, options: options, on: loop)
         }
         timer = try PreciseTimer(on: loop) { [unowned self] in
             sendDue()
@@ -67,16 +67,16 @@ final class LoadLoop: @unchecked Sendable {
     ///
     /// - Precondition: All connections are open.
     func begin(at start: UInt64) {
-        measuredFrom = start + plan.warmUp.nanoseconds
-        measuredUntil = measuredFrom + plan.duration.nanoseconds
-        switch plan.pace {
+        measuredFrom = start + settings.warmUp.nanoseconds
+        measuredUntil = measuredFrom + settings.duration.nanoseconds
+        switch settings.pace {
         case .open(let rate, let arrivals):
             schedule = Schedule(
-                rate: rate, arrivals, from: start, index: index, of: plan.threads)
+                rate: rate, arrivals, from: start, index: index, of: settings.threads)
             sendDue()
         case .closed:
             for channel in channels {
-                for _ in 0..<plan.depth { pausing.append((channel, start)) }
+                for _ in 0..<settings.depth { pausing.append((channel, start)) }
             }
             timer?.wake(at: start)
         }
@@ -162,7 +162,7 @@ final class LoadLoop: @unchecked Sendable {
         glimpse.lateness.note(sent - due)
         inFlight += 1
         let request = ClientRequest(
-            item.call, body: item.evidence, app: plan.app, mayWait: plan.mayWait)
+            item.call, body: item.evidence, app: settings.app, mayWait: settings.mayWait)
         let expected = item.expected
         channel.send(request, id: channel.newId()) { [self] result in
             let outcome = Outcome(result, expected)
@@ -182,7 +182,7 @@ final class LoadLoop: @unchecked Sendable {
             tally.note(outcome, of: group, latency: now - due)
             tally.lastAnswer = now
         }
-        guard case .closed = plan.pace, isSending else { return }
+        guard case .closed = settings.pace, isSending else { return }
         guard now < measuredUntil else { return stop() }
         switch outcome {
         case .correct, .wrong: send(on: channel, due: now)

@@ -5,7 +5,7 @@ extension LoadResult {
     package var summary: String {
         var lines = [
             "\(throughput.rounded0) correct answers per second over \(seconds.short) s"
-                + (plan.pace == .closed ? " (closed loop)" : " (open loop)"),
+                + (settings.pace == .closed ? " (closed loop)" : " (open loop)"),
             "sent \(counts.sent) (\(sentRate.rounded0)/s), correct \(counts.correct), "
                 + "wrong verdicts \(counts.wrong), refused \(counts.refused), "
                 + "errors \(counts.errors), unanswered \(unanswered)",
@@ -101,17 +101,17 @@ extension LoadResult {
 
     /// Writes the settings of the run.
     private func asked(of object: inout JSONWriter) {
-        switch plan.pace {
+        switch settings.pace {
         case .open(let rate, let arrivals):
             object.member("loop", "open")
             object.member("rate", rate)
             object.member("arrivals", arrivals.rawValue)
         case .closed: object.member("loop", "closed")
         }
-        object.member("server", "\(plan.endpoint)")
-        object.member("threads", Int64(plan.threads))
-        object.member("connections", Int64(plan.connections))
-        object.member("depth", Int64(plan.depth))
+        object.member("server", "\(settings.endpoint)")
+        object.member("threads", Int64(settings.threads))
+        object.member("connections", Int64(settings.connections))
+        object.member("depth", Int64(settings.depth))
     }
 
     /// Writes the overall results, one number each.

@@ -3,7 +3,7 @@ import Histogram
 
 /// The results of a run.
 package struct LoadResult: Sendable {
-    package var plan: LoadPlan
+    package var settings: LoadSettings
     /// The names of the request groups.
     let names: [String]
     let tally: Tally
@@ -18,10 +18,11 @@ package struct LoadResult: Sendable {
     package let wasInterrupted: Bool
 
     init(
-        plan: LoadPlan, names: [String], tally: Tally, sendingSeconds: Double, seconds: Double,
+        settings: LoadSettings, names: [String], tally: Tally, sendingSeconds: Double,
+        seconds: Double,
         moments: [Moment], processor: ProcessorUse.Elapsed, wasInterrupted: Bool
     ) {
-        self.plan = plan
+        self.settings = settings
         self.names = names
         self.tally = tally
         whole = tally.whole
@@ -56,11 +57,11 @@ package struct LoadResult: Sendable {
 
     /// The reason why the generator, not the server, limited the figures; nil if they are valid.
     package var lateReason: String? {
-        guard case .open(let rate, _) = plan.pace, counts.sent > 0 else { return nil }
+        guard case .open(let rate, _) = settings.pace, counts.sent > 0 else { return nil }
         let p99 = lateness.valueAtPercentile(99)
-        if p99 > plan.latenessLimit {
+        if p99 > settings.latenessLimit {
             return "one request in a hundred was sent more than \((Double(p99) / 1e6).short) ms "
-                + "late; the limit is \((Double(plan.latenessLimit) / 1e6).short) ms "
+                + "late; the limit is \((Double(settings.latenessLimit) / 1e6).short) ms "
                 + "(--late-limit). Give the generator a processor of its own"
         }
         let share = sentRate / rate

@@ -2,18 +2,18 @@ package import AssayClient
 package import AssayIO
 import Synchronization
 
-/// One run of a plan against a server.
+/// One run of a settings against a server.
 package struct LoadRun: Sendable {
-    private let plan: LoadPlan
+    private let settings: LoadSettings
     private let groups: [LoadGroup]
     private let progress: @Sendable (Moment) -> Void
 
     /// - Parameter progress: Called about once a second.
     package init(
-        _ plan: LoadPlan, _ groups: [LoadGroup],
+        _ settings: LoadSettings, _ groups: [LoadGroup],
         progress: @escaping @Sendable (Moment) -> Void = { _ in }
     ) {
-        self.plan = plan
+        self.settings = settings
         self.groups = groups
         self.progress = progress
     }
@@ -23,7 +23,7 @@ package struct LoadRun: Sendable {
     /// How long a run waits for answers beyond the request timeout after it stopped sending.
     private static let grace = Duration.seconds(2)
 
-    /// Runs to the end of the plan, or until `interruption` is set, and returns the results so
+    /// Runs to the end of the settings, or until `interruption` is set, and returns the results so
     /// far.
     package func run(
         _ interruption: borrowing Interruption
@@ -45,7 +45,7 @@ package struct LoadRun: Sendable {
     private func makeLoops() throws(LoadError) -> [EventLoop] {
         do throws(LoopError) {
             var loops: [EventLoop] = []
-            for index in 0..<plan.threads {
+            for index in 0..<settings.threads {
                 let loop = try EventLoop(name: "assay-load-\(index)")
                 try loop.start()
                 loops.append(loop)
@@ -70,10 +70,10 @@ package struct LoadRun: Sendable {
         let start = SystemClock.monotonicNanoseconds + Self.settlingNanoseconds
         for (loop, load) in running { loop.post { load.begin(at: start) } }
 
-        let warm = start + plan.warmUp.nanoseconds
-        let end = warm + plan.duration.nanoseconds
-        let patience = (plan.timeout + Self.grace).nanoseconds
-        var clock = ProcessorUse(server: plan.serverProcess)
+        let warm = start + settings.warmUp.nanoseconds
+        let end = warm + settings.duration.nanoseconds
+        let patience = (settings.timeout + Self.grace).nanoseconds
+        var clock = ProcessorUse(server: settings.serverProcess)
         var moments: [Moment] = []
         var (last, isWarm, stopped) = (start, false, UInt64?.none)
         while true {
@@ -81,7 +81,7 @@ package struct LoadRun: Sendable {
             let now = SystemClock.monotonicNanoseconds
             if !isWarm, now >= warm {
                 isWarm = true
-                clock = ProcessorUse(server: plan.serverProcess)
+                clock = ProcessorUse(server: settings.serverProcess)
             }
             if stopped == nil, now >= end || interruption.isSet {
                 stopped = now
@@ -95,7 +95,7 @@ package struct LoadRun: Sendable {
             if try isFinished(running) { break }
             if let stopped, now >= stopped + patience || interruption.isUrgent { break }
         }
-        let used = clock.elapsed(server: plan.serverProcess)
+        let used = clock.elapsed(server: settings.serverProcess)
         // The last interval is shorter than a second. Below half a second it gives no useful
         // rate, unless it is the only interval.
         let now = SystemClock.monotonicNanoseconds
@@ -118,9 +118,9 @@ package struct LoadRun: Sendable {
     private func make(_ loops: [EventLoop]) throws(LoadError) -> [Running] {
         var running: [Running] = []
         for (index, loop) in loops.enumerated() {
-            let (plan, groups) = (plan, groups)
+            let (settings, groups) = (settings, groups)
             let load = try ask(loop) { () throws(LoopError) in
-                try LoadLoop(plan, groups, index: index, loop: loop)
+                try LoadLoop(settings, groups, index: index, loop: loop)
             }
             running.append((loop, load))
         }
@@ -128,7 +128,7 @@ package struct LoadRun: Sendable {
     }
 
     private func connect(_ running: [Running]) async throws(LoadError) {
-        let waiting = Locked((left: plan.connections, error: ClientError?.none))
+        let waiting = Locked((left: settings.connections, error: ClientError?.none))
         let attempts = Attempts(waiting)
         for (loop, load) in running {
             loop.post { load.connect { attempts.note($0) } }
@@ -178,7 +178,7 @@ package struct LoadRun: Sendable {
         // An overloaded server answers after the end of the run. That time counts, too.
         let seconds = Double(max(until, all.lastAnswer) - from) / 1e9
         return LoadResult(
-            plan: plan, names: groups.map(\.name), tally: all,
+            settings: settings, names: groups.map(\.name), tally: all,
             sendingSeconds: Double(until - from) / 1e9, seconds: seconds,
             moments: moments, processor: used, wasInterrupted: wasInterrupted)
     }

@@ -1,8 +1,7 @@
 import AssayIO
 import AssayModels
 
-/// What a reader of results has to know about a run besides its plan: when, where and with which
-/// versions it was made.
+/// The circumstances of a run, beside its settings: date, machine, versions.
 package struct RunRecord: Sendable {
     /// The command line that repeats the run.
     package var command: String

@@ -36,8 +36,8 @@ package struct StoreSettings: Sendable {
         self.limitsRates = limitsRates
     }
 
-    func target(_ side: StoreSide) -> NotificationTarget? {
-        side == .sandbox ? sandbox : production
+    func target(_ environment: APIEnvironment) -> NotificationTarget? {
+        environment == .sandbox ? sandbox : production
     }
 }
 
@@ -55,7 +55,7 @@ package struct LocalStore: Sendable {
     var notifications = NotificationLog()
     var faults = FaultList()
     var limits = RateLimits()
-    var messaging: [StoreSide: RetentionMessaging] = [:]
+    var messaging: [APIEnvironment: RetentionMessaging] = [:]
     var seatClaims: [SeatClaim] = []
     /// The claims so far, also those that were given up.
     var seatClaimCount = 0
@@ -113,18 +113,20 @@ package struct LocalStore: Sendable {
     ///
     /// - Returns: its number.
     @discardableResult
-    mutating func add(_ scenario: Scenario, _ side: StoreSide) throws(StoreProblem) -> Int {
+    mutating func add(_ scenario: Scenario, _ environment: APIEnvironment) throws(StoreProblem)
+        -> Int
+    {
         guard customers.count < StoreLimits.customers else {
             throw StoreProblem("the store has \(StoreLimits.customers) customers: start another")
         }
         let number = customers.count + 1
         let identity = ScenarioIdentity(
             number: number, bundleId: settings.bundleId, appAppleId: settings.appAppleId,
-            isSandbox: side == .sandbox)
+            isSandbox: environment == .sandbox)
         do throws(MintError) {
             let life = try ScenarioCustomer(
                 scenario, identity: identity, minter: minter, start: now)
-            customers.append(StoreCustomer(number: number, side: side, life: life))
+            customers.append(StoreCustomer(number: number, environment: environment, life: life))
         } catch {
             throw StoreProblem("the scenario \(scenario.name) can't be played: \(error.sentence)")
         }
@@ -142,7 +144,7 @@ struct StoreProblem: Error, Equatable {
 /// A customer of the store.
 struct StoreCustomer: Sendable {
     let number: Int
-    let side: StoreSide
+    let environment: APIEnvironment
     var life: ScenarioCustomer
     /// Transactions that the app has finished, by name.
     var finished: Set<String> = []
@@ -153,13 +155,15 @@ struct StoreCustomer: Sendable {
 
     /// Whether an id is one of this customer's in an environment: of a transaction, of the first
     /// one of a subscription, or of the app transaction.
-    func has(_ id: String, in side: StoreSide) -> Bool {
-        transactions(side).contains { $0.transactionId == id || $0.originalTransactionId == id }
-            || self.side == side && id == life.identity.appTransactionId
+    func has(_ id: String, in environment: APIEnvironment) -> Bool {
+        transactions(environment).contains {
+            $0.transactionId == id || $0.originalTransactionId == id
+        }
+            || self.environment == environment && id == life.identity.appTransactionId
     }
 
-    func transactions(_ side: StoreSide) -> [StoredTransaction] {
-        life.transactions.filter { $0.environment == side.rawValue }
+    func transactions(_ environment: APIEnvironment) -> [StoredTransaction] {
+        life.transactions.filter { $0.environment == environment.rawValue }
     }
 }
 
@@ -168,8 +172,8 @@ extension MintError {
     var sentence: String {
         switch self {
         case .malformedScenario(let reason): "it is not a scenario: \(reason)"
-        case .unknownMember(let name, let place, _): "\(place): unknown \"\(name)\""
-        case .invalidMember(let place, let reason): "\(place) \(reason)"
+        case .unknownMember(let name, let location, _): "\(location): unknown \"\(name)\""
+        case .invalidMember(let location, let reason): "\(location) \(reason)"
         case .keyGenerationFailed, .noRandomness, .signingFailed: "OpenSSL could not sign"
         case .missingFile(let name), .malformedFile(let name), .keyMismatch(let name),
             .foreignCertificate(let name), .missingIssuerKey(let name):

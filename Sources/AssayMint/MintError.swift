@@ -25,7 +25,7 @@ public enum MintError: Error, Equatable, Sendable {
     case malformedScenario(String)
     /// A scenario file has a member, or a name, that is not one of the known ones.
     case unknownMember(String, at: String, known: [String])
-    /// A member of a scenario file has the wrong type or value. `at` is its place, such as
+    /// A member of a scenario file has the wrong type or value. `at` is its location, such as
     /// `steps[2].expect`.
     case invalidMember(at: String, reason: String)
 

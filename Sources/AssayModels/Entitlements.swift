@@ -70,7 +70,7 @@ public struct DecidedBy: Equatable, Sendable {
 
 /// Subscriptions of one group. The group entitles if any of its subscriptions does.
 public struct SubscriptionGroup: Equatable, Sendable {
-    /// Nil where no evidence names the group; the group then holds one subscription.
+    /// Nil if no evidence names the group; the group then has one subscription.
     public var subscriptionGroupIdentifier: String?
     /// The subscription that decides: an entitled one first, then the one that ends last.
     public var deciding: Subscription

@@ -2,7 +2,7 @@
 public struct VerifiedNotificationV1: Equatable, Sendable {
     /// `unified_receipt.latest_receipt`, verified.
     public var receipt: AppReceipt
-    /// Members that nobody signs. They prove nothing.
+    /// Unsigned members. They prove nothing.
     public var unsigned: UnsignedNotificationV1
     /// Remarks about the notification. They never change the verdict.
     public var warnings: [EvidenceWarning]

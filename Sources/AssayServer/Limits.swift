@@ -140,7 +140,7 @@ public struct ServerLimits: Sendable {
     /// The longest timeout that a request can name.
     public var longestTimeoutMilliseconds: UInt32 = 30_000
     /// Fetches at a time. Apple allows 50 requests a second of a kind and answers in a tenth of a
-    /// second, so this many keep one app at its limit. A connection gets half of the free places.
+    /// second, so this many keep one app at its limit. A connection gets half of the free slots.
     public var fetches = 32
     /// Bytes of the App Store's answers to one Fetch: those of about 800 transactions. Memory is
     /// reserved as they arrive; all fetches together get a quarter of `evidenceBytes`.

@@ -4,8 +4,8 @@ public import AssayModels
 public enum StoreError: Error, Hashable, Sendable {
     /// The App Store refused the request.
     case refused(StoreRefusal)
-    /// A signed member of the answer was refused: its verdict and detail. Nothing of the answer is
-    /// believed.
+    /// A signed member of the answer was refused: its verdict and detail. The whole answer is
+    /// refused with it.
     case unverified(Verdict, detail: String)
     /// The answer is not what the App Store sends.
     case malformedAnswer(String)

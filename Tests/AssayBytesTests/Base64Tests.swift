@@ -72,7 +72,7 @@ struct Base64Tests {
 
     /// After one digit, exactly four of the 64 last digits are canonical; after two digits,
     /// sixteen.
-    @Test("a digit's value is its place in the alphabet, and padding is no digit")
+    @Test("a digit's value is its offset in the alphabet, and padding is no digit")
     func values() {
         let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
         let (standard, url) = (Array((alphabet + "+/").utf8), Array((alphabet + "-_").utf8))
@@ -97,10 +97,10 @@ struct Base64Tests {
     /// Every byte that is not a digit is refused at every position of a block.
     @Test func everyByte() {
         let digits = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-        for place in 0..<8 {
+        for offset in 0..<8 {
             for byte in UInt8.min...UInt8.max {
                 var text = [UInt8]("AAAAAAAA".utf8)
-                text[place] = byte
+                text[offset] = byte
                 let decoded = try? Base64URL.decode(text.span)
                 #expect((decoded != nil) == digits.contains(byte))
             }
@@ -108,7 +108,7 @@ struct Base64Tests {
     }
 
     /// Vector instructions read 32 characters at a time from 44 on. Every byte is refused there
-    /// unless it is a digit, at every place of three steps, in both alphabets.
+    /// unless it is a digit, at every offset of three steps, in both alphabets.
     @Test func everyByteOfLongTexts() {
         for (coding, alphabet) in [(Base64Digits.url, "-_"), (Base64Digits.standard, "+/")] {
             let digits = Set(
@@ -120,12 +120,12 @@ struct Base64Tests {
                     return bytes
                 }
             }
-            for place in 0..<108 {
+            for offset in 0..<108 {
                 for byte in UInt8.min...UInt8.max {
                     var text = [UInt8](repeating: UInt8(ascii: "A"), count: 112)
-                    text[place] = byte
+                    text[offset] = byte
                     // The table decodes a block of its own.
-                    let start = place / 4 * 4
+                    let start = offset / 4 * 4
                     let block = decoded(Array(text[start..<start + 4]))
                     switch (decoded(text), block) {
                     case (.success(let all), .success(let three)):
@@ -135,8 +135,8 @@ struct Base64Tests {
                         #expect(all == expected)
                     case (.failure(let error), .failure):
                         #expect(!digits.contains(byte))
-                        #expect(error == .invalidCharacter(offset: place))
-                    default: Issue.record("\(place) \(byte) \(alphabet)")
+                        #expect(error == .invalidCharacter(offset: offset))
+                    default: Issue.record("\(offset) \(byte) \(alphabet)")
                     }
                 }
             }

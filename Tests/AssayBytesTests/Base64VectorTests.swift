@@ -76,24 +76,24 @@ import Testing
         let octets = Self.reference(text[...], alphabet)
         // A processor without the instructions.
         guard Self.decode(text, alphabet, width).characters > 0 else { return }
-        func check(_ character: UInt8, at place: Int) {
+        func check(_ character: UInt8, at offset: Int) {
             var changed = text
-            changed[step + place] = character
+            changed[step + offset] = character
             let decoded = Self.decode(changed, alphabet, width)
             if alphabet.indices.contains(where: { alphabet[$0] == character }) {
                 #expect(decoded.characters >= 2 * step, "\(character)")
             } else {
-                #expect(decoded.characters == step, "\(character) at \(place)")
+                #expect(decoded.characters == step, "\(character) at \(offset)")
                 #expect(decoded.octets[...] == octets.prefix(step / 4 * 3))
             }
         }
         for character in UInt8.min...UInt8.max { check(character, at: Int(character) % step) }
-        for place in 0..<step {
+        for offset in 0..<step {
             for character in ["=", "@", "\n"] as [Unicode.Scalar] {
-                check(UInt8(ascii: character), at: place)
+                check(UInt8(ascii: character), at: offset)
             }
             // A digit with the highest bit.
-            check(text[step + place] | 0x80, at: place)
+            check(text[step + offset] | 0x80, at: offset)
         }
     }
 }

@@ -8,7 +8,7 @@ func parse(_ text: String) throws(JSONError) -> JSONValue {
 }
 
 struct JSONTests {
-    @Test("strings with escapes at each place have the bytes of their text")
+    @Test("strings with escapes at each offset have the bytes of their text")
     func decodedBytes() throws {
         let parts: [(escaped: String, text: String)] = [
             (#"\""#, "\""), (#"\\"#, "\\"), (#"\/"#, "/"), (#"\n"#, "\n"), (#"\u0000"#, "\0"),
@@ -253,13 +253,13 @@ struct JSONTests {
     }
 
     /// Blocks, words and single bytes are scanned apart; a byte that is not plain can be in each.
-    @Test("A byte that is not plain is found at every place of a string")
-    func bytesAtEveryPlace() throws {
+    @Test("A byte that is not plain is found at every offset of a string")
+    func bytesAtEveryOffset() throws {
         for length in 0...100 {
-            for place in 0...length {
+            for offset in 0...length {
                 func text(_ byte: String) -> String {
-                    String(repeating: "a", count: place) + byte
-                        + String(repeating: "b", count: length - place)
+                    String(repeating: "a", count: offset) + byte
+                        + String(repeating: "b", count: length - offset)
                 }
                 let plain = try parse("\"" + text("") + "\"")
                 #expect(plain.string == text(""))
@@ -267,7 +267,7 @@ struct JSONTests {
                     let value = try parse("\"" + text(escape) + "\"").string
                     #expect(value == text(meaning))
                 }
-                #expect(throws: JSONError.controlCharacter(offset: 1 + place)) {
+                #expect(throws: JSONError.controlCharacter(offset: 1 + offset)) {
                     try parse("\"" + text("\u{1F}") + "\"")
                 }
             }

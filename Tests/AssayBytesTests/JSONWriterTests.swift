@@ -92,16 +92,16 @@ struct JSONWriterTests {
         #expect(JSONEscaping.escapingUnprintable(writer.text) == writer.text)
     }
 
-    @Test("a character that needs an escape is found at every place of a long string")
-    func places() {
+    @Test("a character that needs an escape is found at every offset of a long string")
+    func offsets() {
         let plain = String(repeating: "a", count: 70)
         for (character, required, unprintable) in [
             ("\u{7f}", "\u{7f}", "\\u007f"), ("\u{80}", "\u{80}", "\\u0080"),
             ("\u{1f}", "\\u001f", "\\u001f"), ("\"", "\\\"", "\\\""), ("\\", "\\\\", "\\\\"),
             ("~", "~", "~"), ("é", "é", "é"),
         ] {
-            for place in 0...70 {
-                let (start, end) = (plain.prefix(place), plain.dropFirst(place))
+            for offset in 0...70 {
+                let (start, end) = (plain.prefix(offset), plain.dropFirst(offset))
                 let string = start + character + end
                 for (escaping, escaped) in [
                     (JSONEscaping.required, required), (.unprintable, unprintable),

@@ -246,7 +246,7 @@ private func error<Answer>(
     }
 
     @Test func oversizedRequestsAreNotSent() async throws {
-        var options = ClientOptions.patient
+        var options = ClientOptions.longTimeout
         options.requestLimits = FrameLimits(frameBytes: 1000, headBytes: 100)
         try await withServer(options) { peer, head, _ in
             peer.answer(refusal(head.id, detail: ""))

@@ -29,7 +29,7 @@ private final class ClosedLoop: Sendable {
 
 /// Runs `body` with a channel to the server on a loop of its own, and stops all three.
 private func withChannel(
-    to server: FakeServer, _ options: ClientOptions = .patient,
+    to server: FakeServer, _ options: ClientOptions = .longTimeout,
     _ body: (Channel) async throws -> Void
 ) async throws {
     let loop = try EventLoop(name: "channel")
@@ -158,7 +158,7 @@ private func withChannel(
         let server = try FakeServer { _, _, _ in arrived.open() }
         let loop = try EventLoop(name: "channel")
         try loop.start()
-        let client = AssayClient(addresses: [server.endpoint], options: .patient, loop: loop)
+        let client = AssayClient(addresses: [server.endpoint], options: .longTimeout, loop: loop)
         let call = Task {
             _ = await #expect(throws: ClientError.closed) { try await client.ping() }
         }

@@ -24,7 +24,7 @@ struct FailoverTests {
         let server = try server()
         defer { server.stop() }
         let client = try AssayClient(
-            addresses: [Self.nowhere, Self.nowhere, server.endpoint], options: .patient)
+            addresses: [Self.nowhere, Self.nowhere, server.endpoint], options: .longTimeout)
         defer { client.close() }
         for _ in 0..<3 { try await client.ping() }
         #expect(server.connectionCount == 1)
@@ -34,7 +34,8 @@ struct FailoverTests {
     func comesBack() async throws {
         let early = try server()
         early.stop()
-        let client = try AssayClient(addresses: [Self.nowhere, early.endpoint], options: .patient)
+        let client = try AssayClient(
+            addresses: [Self.nowhere, early.endpoint], options: .longTimeout)
         defer { client.close() }
         let error = await #expect(throws: ClientError.self) { try await client.ping() }
         #expect(error == .connectFailed(.connectionRefused))
@@ -55,7 +56,7 @@ struct FailoverTests {
             second.stop()
         }
         let client = try AssayClient(
-            addresses: [first.endpoint, second.endpoint], options: .patient)
+            addresses: [first.endpoint, second.endpoint], options: .longTimeout)
         defer { client.close() }
         for (one, other) in [(1, 0), (1, 1), (2, 1)] {
             try await client.ping()

@@ -119,16 +119,16 @@ extension [UInt8] {
 
 extension ClientOptions {
     /// Options with deadlines that a busy machine does not exceed.
-    static let patient = ClientOptions(
+    static let longTimeout = ClientOptions(
         timeout: longestTimeout, inFlightLimit: RequestLimits.inFlight, longestWait: nil)
-    static let patientOnce = ClientOptions(
+    static let longTimeoutNoRetry = ClientOptions(
         timeout: longestTimeout, retriesOnce: false, inFlightLimit: RequestLimits.inFlight,
         longestWait: nil)
 }
 
 /// Runs `body` with a fake server and a client connected to it.
 func withServer(
-    _ options: ClientOptions = .patient, at endpoint: Endpoint? = nil,
+    _ options: ClientOptions = .longTimeout, at endpoint: Endpoint? = nil,
     answering: @escaping FakeServer.Answering,
     _ body: (FakeServer, AssayClient) async throws -> Void
 ) async throws {

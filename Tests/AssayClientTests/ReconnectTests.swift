@@ -29,7 +29,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
     }
 
     @Test func aLossEndsCallsInFlight() async throws {
-        try await withServer(.patientOnce, answering: Self.firstOneGoes) { server, client in
+        try await withServer(.longTimeoutNoRetry, answering: Self.firstOneGoes) { server, client in
             #expect(await pings(10, client).allSatisfy { $0 == .connectionLost })
             #expect(await pings(10, client).allSatisfy { $0 == nil })
             #expect(server.connectionCount == 2)
@@ -51,7 +51,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
 
     @Test(.enabled(if: TimedTests.areEnabled))
     func consecutiveAttemptsPause() async throws {
-        var options = ClientOptions.patientOnce
+        var options = ClientOptions.longTimeoutNoRetry
         options.shortestPause = .milliseconds(40)
         options.longestPause = .milliseconds(80)
         try await withServer(options) { peer, _, _ in
@@ -96,7 +96,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
 
     @Test func aDrainAnswersPendingCalls() async throws {
         let drained = Latch()
-        try await withServer(.patientOnce) { peer, head, _ in
+        try await withServer(.longTimeoutNoRetry) { peer, head, _ in
             guard peer.number == 1 else { return peer.pong(head.id) }
             peer.kept.append(head.id)
             if peer.kept.count == 10 {

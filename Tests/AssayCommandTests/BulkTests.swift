@@ -87,7 +87,7 @@ struct BulkTests {
             ("{\"t\":{\"x\":\"y\"}}", "t", .failure(.memberNotString("t"))),
         ] as [(String, String?, Result<String, BulkFault>)])
     func evidence(line: String, member: String?, expected: Result<String, BulkFault>) {
-        let item = BulkItem(place: .line(1), content: .success(Array(line.utf8)))
+        let item = BulkItem(source: .line(1), content: .success(Array(line.utf8)))
         #expect(Self.evidence(item, member) == expected)
     }
 
@@ -104,7 +104,7 @@ struct BulkTests {
     @Test("a line that is no JSON object, no UTF-8 or too long is a fault; a file can be DER")
     func faults() {
         for line in ["a.b.c", "[\"t\"]", "{\"t\":\"x\"", "{\"t\":\"x\",\"t\":\"y\"}", "{} {}"] {
-            let item = BulkItem(place: .line(1), content: .success(Array(line.utf8)))
+            let item = BulkItem(source: .line(1), content: .success(Array(line.utf8)))
             guard case .failure(.notJSON) = Self.evidence(item, "t") else {
                 Issue.record("accepted: \(line)")
                 continue
@@ -112,19 +112,19 @@ struct BulkTests {
         }
         let der: [UInt8] = [0x30, 0x82, 0xFF]
         for (bytes, detail) in [(der, "write DER as base64"), ([0x1F, 0x8B, 0xFF], "gzip")] {
-            let line = BulkItem(place: .line(1), content: .success(bytes))
+            let line = BulkItem(source: .line(1), content: .success(bytes))
             let fault = BulkFault.notUTF8(EvidenceForm.detect(bytes.span))
             #expect(Self.evidence(line, nil) == .failure(fault))
             #expect(Self.evidence(line, "t") == .failure(fault))
             #expect(fault.detail.contains(detail), "\(fault.detail)")
         }
-        let file = BulkItem(place: .file("f"), content: .success(der))
+        let file = BulkItem(source: .file("f"), content: .success(der))
         #expect(throws: Never.self) { try file.evidence(member: nil) }
-        let long = BulkItem(place: .line(1), content: .failure(.lineTooLong(limit: 8)))
+        let long = BulkItem(source: .line(1), content: .failure(.lineTooLong(limit: 8)))
         #expect(Self.evidence(long, nil) == .failure(.lineTooLong(limit: 8)))
     }
 
-    @Test("a fault's record has the place, the error and the detail; names are escaped")
+    @Test("a fault's record has the source, the error and the detail; names are escaped")
     func records() {
         var text: [UInt8] = []
         BulkAnswer.fault(.noMember("t")).append(to: &text, at: .line(12))

@@ -137,7 +137,7 @@ struct ConfigurationTests {
         #expect(throws: Failure.self) { try settings(nil, environment: ["ASSAY_ADMIN": "7444"]) }
     }
 
-    private typealias Mistake = (text: String, place: String, remedy: String)
+    private typealias Mistake = (text: String, location: String, remedy: String)
 
     private static let mistakesOfTheFile: [Mistake] = [
         ("listen = [", "line 1", "toml.io"),
@@ -227,18 +227,18 @@ struct ConfigurationTests {
         ),
     ]
 
-    @Test("each error names its place and the remedy")
+    @Test("each error names its location and the remedy")
     func mistakes() throws {
         let all = Self.mistakesOfTheFile + Self.mistakesOfAdmin + Self.mistakesOfApps
-        for (text, place, remedy) in all {
+        for (text, location, remedy) in all {
             let problems = try #require(throws: ConfigurationProblems.self) {
                 try settings(text)
             }
             let messages = problems.all.map(\.description)
             #expect(
                 messages.contains {
-                    $0.contains("assay.toml: " + place) && $0.contains(remedy)
-                }, "\(place): \(messages)")
+                    $0.contains("assay.toml: " + location) && $0.contains(remedy)
+                }, "\(location): \(messages)")
         }
     }
 
@@ -254,7 +254,7 @@ struct ConfigurationTests {
     @Test("a table name that starts with an invalid character")
     func tableNames() throws {
         let long = String(repeating: "\"", count: 3)
-        let table: [(text: String, place: String?)] = [
+        let table: [(text: String, location: String?)] = [
             ("[!]", "line 1, column 2"), ("[\n]", "line 1, column 2"),
             ("[[=]]", "line 1, column 3"), ("[ #a]", "line 1, column 3"),
             ("\u{FEFF}[\u{11}a]", "line 1, column 5"), ("a = 1\r\n  [,]", "line 2, column 4"),
@@ -267,15 +267,15 @@ struct ConfigurationTests {
             // Reported by the parser.
             ("[]", nil), ("[[]]", nil), ("[", nil), ("[[", nil), ("[a", nil), ("a = ]\n[a]", nil),
         ]
-        for (text, place) in table {
+        for (text, location) in table {
             let problems = try #require(throws: ConfigurationProblems.self, "\(text)") {
                 try settings(text)
             }
             let messages = problems.all.map(\.description)
             let isReported = messages.contains { $0.contains("a table name can't start with") }
-            #expect(isReported == (place != nil), "\(text): \(messages)")
-            if let place {
-                #expect(messages.first?.contains(place) == true, "\(text): \(messages)")
+            #expect(isReported == (location != nil), "\(text): \(messages)")
+            if let location {
+                #expect(messages.first?.contains(location) == true, "\(text): \(messages)")
             }
         }
     }

@@ -16,16 +16,28 @@ struct TidyGlossaryTests {
         "settle": "verify, commit, flush, update", "settles": "verifies, commits",
         "settled": "verified, committed", "piece": "item, slice, chunk, part",
         "pieces": "items, slices, chunks, parts", "whoever": "the client, the peer",
-        "landing": "ReadArena", "unsealed": "decrypted",
+        "landing": "ReadArena", "unsealed": "decrypted", "crowd": "many connections, flood",
+        "crowds": "many connections, floods", "crowded": "full",
     ]
     private static let phrases = [
         "put aside": "deferred", "as many as": "the limit", "so many": "this number of",
         "is told": "gets, receives", "are told": "get, receive",
+        "turn share": "quota", "at a glance": "from the first bytes, without decoding",
     ]
+    /// Words that are no names of a variable, parameter or function.
+    private static let declarations = [
+        "place": "index, offset, position, slot, location",
+        "places": "indices, offsets, positions, slots, locations",
+        "front": "head, beginning, what it is", "patient": "mayWait, longTimeout",
+        "side": "environment, peer, edge, what it is",
+    ]
+    private static let declaring: Set = ["let", "var", "func", "for", "case", "_"]
     /// Names that were replaced.
     private static let identifiers = [
-        "AssayLoop", "EvidenceFacts", "Exchange", "FuzzDoors", "KeptPage", "LastWords",
-        "Pressure", "ReadingRest", "TOMLTrap", "UnseenChain", "UnseenChains", "breakSeal",
+        "AssayLoop", "EvidenceFacts", "Exchange", "FuzzDoors", "HTTPFormat", "HTTPFront",
+        "HTTPPlan", "HTTPQuestion", "JSONPlaces", "KeptPage", "KeyTablePlace", "LastWords",
+        "LoadPlan", "LoopShare", "Pressure", "ReadingRest", "ResolvePlace", "StoreSide", "TLSSide",
+        "TOMLTrap", "TurnShare", "UnseenChain", "UnseenChains", "breakSeal",
         "isReady()", "isReloading()", "isStopping()", "waitsForTurn", "workerIsIdle",
     ]
 
@@ -91,7 +103,12 @@ struct TidyGlossaryTests {
         let parts = split(line)
         let text = parts.joined(separator: " ")
         let names = line.split { !$0.isLetter && !$0.isNumber && !"_()".contains($0) }
-        return parts.filter { words[$0] != nil }
+        let tokens = line.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map(String.init)
+        let isComment = line.drop { $0 == " " }.hasPrefix("//")
+        let declared = zip(tokens, tokens.dropFirst()).filter { keyword, name in
+            !isComment && declaring.contains(keyword) && declarations[name] != nil
+        }
+        return parts.filter { words[$0] != nil } + declared.map(\.1)
             + phrases.keys.filter { " \(text) ".contains(" \($0) ") }
             + identifiers.filter { names.contains(Substring($0)) }
     }
@@ -109,7 +126,9 @@ struct TidyGlossaryTests {
                     !Self.exceptions.contains { $0.word == word && line.contains($0.text) }
                 }
                 for word in found {
-                    let better = Self.words[word] ?? Self.phrases[word] ?? "its new name"
+                    let better =
+                        Self.words[word] ?? Self.phrases[word] ?? Self.declarations[word]
+                        ?? "its new name"
                     Issue.record("\(path):\(index + 1): \"\(word)\"; write \(better)")
                 }
             }
@@ -124,7 +143,12 @@ struct TidyGlossaryTests {
             ("\"a lane\"", ["lane"]), ("func didSettle()", ["settle"]),
             ("// as many as fit", ["as many as"]), ("struct Exchange {", ["Exchange"]),
             ("func isReady() {", ["isReady()"]), ("let wasTold_x = UNSEEN", ["told", "unseen"]),
+            ("for (place, digit) in digits {", ["place"]), ("func side() {", ["side"]),
+            ("case .member(let places):", ["places"]), ("_ front: Int", ["front"]),
+            ("decided at a glance", ["at a glance"]), ("a crowd", ["crowd"]),
             // Neighbours.
+            ("let isInPlace = true, takesPlace = 1", []), ("/// let place", []),
+            ("\"the place\": at one side, in front", []),
             ("mushroom, plane, indoors, masterpiece, untellable", []),
             ("func exchange()", []), ("let isReady = manager.isReady", []),
             ("as many assets, so manyfold", []),

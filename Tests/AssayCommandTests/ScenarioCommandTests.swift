@@ -76,8 +76,8 @@ struct ScenarioCommandTests {
             let options = try String(contentsOfFile: path + "/options", encoding: .utf8)
                 .split(separator: "\n").map(String.init)
             let expected = try Data(contentsOf: URL(fileURLWithPath: path + "/expected.json"))
-            for place in [root, ["--server", socket]] {
-                let found = try Tool.run(["entitlements"] + place + options + evidence)
+            for verifier in [root, ["--server", socket]] {
+                let found = try Tool.run(["entitlements"] + verifier + options + evidence)
                 #expect(found.status == 0, "\(found.error) \(found.output)")
                 #expect(
                     try Self.comparable(Data(found.output.utf8)) == Self.comparable(expected),

@@ -78,15 +78,16 @@ struct SecurityConfigurationTests {
             ("certificate", "a", "intermediates"), ("key", "b", "private key"),
             ("client-ca", "c", "authorities"),
         ] {
-            let place = "tls.\(name): \(folder(file)) can't be read"
-            #expect(messages.contains { $0.contains(place) && $0.contains(remedy) }, "\(messages)")
+            let location = "tls.\(name): \(folder(file)) can't be read"
+            #expect(
+                messages.contains { $0.contains(location) && $0.contains(remedy) }, "\(messages)")
         }
     }
 
-    @Test("each error names its place and the remedy")
+    @Test("each error names its location and the remedy")
     func mistakes() throws {
         let identity = "certificate = \"ca/leaf.pem\"\nkey = \"ca/leaf-key.pem\"\n"
-        let table: [(text: String, place: String, remedy: String)] = [
+        let table: [(text: String, location: String, remedy: String)] = [
             ("[unix]\nmode = \"abc\"", "unix.mode: \"abc\" is not a file mode", "octal"),
             ("[unix]\nmode = \"0066\"", "unix.mode: \"0066\" is not a file mode", "for the owner"),
             ("[unix]\nmode = \"01777\"", "unix.mode: \"01777\" is not a file mode", "octal"),
@@ -140,14 +141,14 @@ struct SecurityConfigurationTests {
             ("[tls]\n\(identity)minimum-version = \"1.1\"", "tls.minimum-version: \"1.1\"", "1.3"),
             ("[tls]\n\(identity)ca = \"x\"", "tls.ca: unknown key", "write one of"),
         ]
-        for (text, place, remedy) in table {
+        for (text, location, remedy) in table {
             let problems = try #require(throws: ConfigurationProblems.self, "\(text)") {
                 try settings(text)
             }
             let messages = problems.all.map(\.description)
             #expect(
-                messages.contains { $0.contains("assay.toml: " + place) && $0.contains(remedy) },
-                "\(place): \(messages)")
+                messages.contains { $0.contains("assay.toml: " + location) && $0.contains(remedy) },
+                "\(location): \(messages)")
         }
         #expect(throws: Failure.self) {
             let path = folder.write("assay.toml", "listen = [\"tls://127.0.0.1:0\"]\n" + Self.game)
@@ -165,9 +166,9 @@ struct SecurityConfigurationTests {
             client-names = ["a.test", "*.a.test"]
             """
         let problems = try #require(throws: ConfigurationProblems.self) { try settings(text) }
-        let place = "tls.client-names[2]: \"*.a.test\" is a wildcard"
+        let location = "tls.client-names[2]: \"*.a.test\" is a wildcard"
         #expect(problems.all.count == 1)
-        #expect(problems.all.first?.description.contains(place) == true, "\(problems)")
+        #expect(problems.all.first?.description.contains(location) == true, "\(problems)")
     }
 
     @Test("a reload keeps verifiers with the same trust, and their caches")

@@ -9,7 +9,7 @@ import Testing
 struct StoreConfigurationTests {
     private let folder = TemporaryFolder()
 
-    private typealias Mistake = (text: String, place: String, remedy: String)
+    private typealias Mistake = (text: String, location: String, remedy: String)
 
     private static let game = """
         [[app]]
@@ -49,17 +49,17 @@ struct StoreConfigurationTests {
         ),
     ]
 
-    @Test("each error names its place and the remedy")
+    @Test("each error names its location and the remedy")
     func mistakes() throws {
-        for (text, place, remedy) in Self.mistakesOfStores {
+        for (text, location, remedy) in Self.mistakesOfStores {
             let file = folder.write("assay.toml", text)
             let problems = try #require(throws: ConfigurationProblems.self) {
                 try ServerSettings(flags: .init(config: file), environment: [:])
             }
             let messages = problems.all.map(\.description)
             #expect(
-                messages.contains { $0.contains("assay.toml: " + place) && $0.contains(remedy) },
-                "\(place): \(messages)")
+                messages.contains { $0.contains("assay.toml: " + location) && $0.contains(remedy) },
+                "\(location): \(messages)")
         }
     }
 }

@@ -5,8 +5,8 @@ import Testing
 /// Whole verifications in vectors. Skipped where the processor lacks AVX-512 IFMA.
 @Suite(.enabled(if: P256Verification.Arithmetic.ifma.isSupported))
 struct P256VectorsTests {
-    @Test(arguments: VectorVerifications.sizes) func everyPlace(size: Int) {
-        VectorVerifications(arithmetic: .ifma).everyPlace(size: size)
+    @Test(arguments: VectorVerifications.sizes) func everyIndex(size: Int) {
+        VectorVerifications(arithmetic: .ifma).everyIndex(size: size)
     }
 
     @Test func outOfRange() { VectorVerifications(arithmetic: .ifma).outOfRange() }
@@ -15,8 +15,8 @@ struct P256VectorsTests {
 /// The same by pairs. Skipped where the processor lacks AVX2.
 @Suite(.enabled(if: P256Verification.Arithmetic.avx2.isSupported))
 struct P256PairsTests {
-    @Test(arguments: VectorVerifications.sizes) func everyPlace(size: Int) {
-        VectorVerifications(arithmetic: .avx2).everyPlace(size: size)
+    @Test(arguments: VectorVerifications.sizes) func everyIndex(size: Int) {
+        VectorVerifications(arithmetic: .avx2).everyIndex(size: size)
     }
 
     @Test func outOfRange() { VectorVerifications(arithmetic: .avx2).outOfRange() }
@@ -88,12 +88,12 @@ private struct VectorVerifications {
             key: key, digest: e.number.bigEndian, r: nonce.r.number.bigEndian,
             s: s.number.bigEndian, isGood: isGood)
         guard !isGood else { return sample }
-        let place = Int.random(in: 8..<32, using: &random)
-        let bit = UInt8(1) << UInt8(place % 8)
+        let index = Int.random(in: 8..<32, using: &random)
+        let bit = UInt8(1) << UInt8(index % 8)
         switch Int.random(in: 0..<4, using: &random) {
-        case 0: sample.digest[place] ^= bit
-        case 1: sample.r[place] ^= bit
-        case 2: sample.s[place] ^= bit
+        case 0: sample.digest[index] ^= bit
+        case 1: sample.r[index] ^= bit
+        case 2: sample.s[index] ^= bit
         default: sample.key = (sample.key + 1) % keys.count
         }
         return sample
@@ -110,15 +110,15 @@ private struct VectorVerifications {
         return samples.indices.map(batch.outcome)
     }
 
-    /// Every number of slots a signature can have, and every place of a bad one among good ones
+    /// Every number of slots a signature can have, and every index of a bad one among good ones
     /// and of a good one among bad ones.
-    func everyPlace(size: Int) {
+    func everyIndex(size: Int) {
         var random = SeededGenerator(seed: UInt64(size))
         // In the longest one, each slot once and neighbours of each vector.
-        for place in stride(from: 0, to: size, by: size > 20 ? 9 : 1) {
+        for index in stride(from: 0, to: size, by: size > 20 ? 9 : 1) {
             for most in [true, false] {
                 let samples = (0..<size).map {
-                    sample(isGood: $0 == place ? !most : most, &random)
+                    sample(isGood: $0 == index ? !most : most, &random)
                 }
                 let expected: [P256Verification.Outcome] =
                     samples.map { $0.isGood ? .holds : .fails }
@@ -133,13 +133,13 @@ private struct VectorVerifications {
         let zero = Octets(repeating: 0, count: 32)
         for bad in [zero, P256Order.modulus.bigEndian, P256Field.modulus.bigEndian] {
             for size in [1, 2, 3, 8] {
-                for place in 0..<size {
+                for index in 0..<size {
                     var samples = (0..<size).map { _ in sample(isGood: true, &random) }
                     var expected = [P256Verification.Outcome](repeating: .holds, count: size)
-                    samples[place].r = bad
-                    expected[place] = .fails
+                    samples[index].r = bad
+                    expected[index] = .fails
                     #expect(outcomes(samples) == expected)
-                    (samples[place].r, samples[place].s) = (samples[place].s, bad)
+                    (samples[index].r, samples[index].s) = (samples[index].s, bad)
                     #expect(outcomes(samples) == expected)
                 }
             }

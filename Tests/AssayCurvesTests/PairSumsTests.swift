@@ -133,13 +133,13 @@ struct PairSumsTests {
     /// Points with one x have no sum, in each slot; other lists keep theirs. In a later pass, too.
     @Test func equalPoints() {
         var random = SeededGenerator(seed: 62)
-        for place in 0..<23 {
+        for index in 0..<23 {
             var lists = (0..<23).map { _ in (0..<8).map { _ in Self.point(&random) } }
-            let twin = lists[place][2 * (place % 4)]
-            lists[place][2 * (place % 4) + 1] =
-                place % 2 == 0 ? twin : Point(x: twin.x, y: -twin.y)
+            let twin = lists[index][2 * (index % 4)]
+            lists[index][2 * (index % 4) + 1] =
+                index % 2 == 0 ? twin : Point(x: twin.x, y: -twin.y)
             // Both halves of a later pair.
-            let later = (place + 7) % 23
+            let later = (index + 7) % 23
             lists[later][2...3] = lists[later][0...1]
             let expected = lists.map(expected)
             #expect(expected.filter { $0 == nil }.count == 2)

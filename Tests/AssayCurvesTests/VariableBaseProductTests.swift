@@ -63,14 +63,14 @@ import Testing
         var sum = Octets(repeating: 0, count: scalar.count)
         var last = -NonAdjacentForm.width
         var isInForm = true
-        for (place, digit) in digits.enumerated().reversed() {
+        for (position, digit) in digits.enumerated().reversed() {
             sum = n.add(sum, sum)
             if digit == 0 { continue }
             let magnitude = sum.map { _ in 0 }.dropLast() + [digit.magnitude]
             sum = digit < 0 ? n.subtract(sum, Octets(magnitude)) : n.add(sum, Octets(magnitude))
             isInForm = isInForm && digit % 2 != 0 && digit.magnitude < 16
-            isInForm = isInForm && (last < 0 || last - place >= NonAdjacentForm.width)
-            last = place
+            isInForm = isInForm && (last < 0 || last - position >= NonAdjacentForm.width)
+            last = position
         }
         #expect(isInForm && sum == scalar, "\(scalar): \(digits)")
     }

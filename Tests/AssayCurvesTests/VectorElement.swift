@@ -26,11 +26,11 @@ struct VectorShape: Sendable {
         let zeros = [UInt64](repeating: 0, count: limbs)
         let full = [UInt64](repeating: limbEnd - 1, count: limbs - 1) + [last]
         var edges = [full, zeros]
-        for place in 0..<limbs {
+        for position in 0..<limbs {
             var (only, without) = (zeros, full)
-            (only[place], without[place]) = (full[place], 0)
+            (only[position], without[position]) = (full[position], 0)
             edges += [only, without]
-            only[place] = 1
+            only[position] = 1
             edges.append(only)
         }
         for multiple in 1...15 where Double(multiple) < k {
@@ -80,10 +80,10 @@ struct VectorElement: Equatable {
         self.shape = shape
         limbs = (0..<shape.limbs).map { limb in
             (0..<shape.bits).reduce(0) { value, bit in
-                let place = limb * shape.bits + bit
-                guard place < octets.count * 8 else { return value }
-                let octet = UInt64(octets[octets.count - 1 - place / 8])
-                return value | (octet >> UInt64(place % 8) & 1) << UInt64(bit)
+                let position = limb * shape.bits + bit
+                guard position < octets.count * 8 else { return value }
+                let octet = UInt64(octets[octets.count - 1 - position / 8])
+                return value | (octet >> UInt64(position % 8) & 1) << UInt64(bit)
             }
         }
     }
@@ -92,10 +92,10 @@ struct VectorElement: Equatable {
 
     func times(_ factor: Int, plus number: Int) -> VectorElement {
         var (carry, result) = (number, self)
-        for place in limbs.indices {
-            let sum = Int(limbs[place]) * factor + carry
-            let isLast = place == limbs.count - 1
-            result.limbs[place] = UInt64(isLast ? sum : sum & Int(shape.limbEnd - 1))
+        for position in limbs.indices {
+            let sum = Int(limbs[position]) * factor + carry
+            let isLast = position == limbs.count - 1
+            result.limbs[position] = UInt64(isLast ? sum : sum & Int(shape.limbEnd - 1))
             carry = sum >> shape.bits
         }
         return result
@@ -109,12 +109,12 @@ struct VectorElement: Equatable {
         var octets = [UInt8](repeating: 0, count: 40)
         for (limb, value) in limbs.enumerated() {
             var carry = UInt128(value) << UInt128(limb * shape.bits % 8)
-            var place = octets.count - 1 - limb * shape.bits / 8
+            var position = octets.count - 1 - limb * shape.bits / 8
             while carry > 0 {
-                carry += UInt128(octets[place])
-                octets[place] = UInt8(truncatingIfNeeded: carry)
+                carry += UInt128(octets[position])
+                octets[position] = UInt8(truncatingIfNeeded: carry)
                 carry >>= 8
-                place -= 1
+                position -= 1
             }
         }
         return octets

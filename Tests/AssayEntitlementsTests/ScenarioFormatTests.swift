@@ -25,14 +25,14 @@ struct ScenarioFormatTests {
         let error: MintError
         var testDescription: String { "\(error)" }
 
-        init(_ text: String, at place: String, _ reason: String) {
+        init(_ text: String, at location: String, _ reason: String) {
             self.text = text
-            error = .invalidMember(at: place, reason: reason)
+            error = .invalidMember(at: location, reason: reason)
         }
 
-        init(_ text: String, unknown name: String, at place: String, _ known: [String]) {
+        init(_ text: String, unknown name: String, at location: String, _ known: [String]) {
             self.text = text
-            error = .unknownMember(name, at: place, known: known)
+            error = .unknownMember(name, at: location, known: known)
         }
     }
 
@@ -101,7 +101,7 @@ struct ScenarioFormatTests {
             at: "steps[0].expect.products[0]", "has an end and does not entitle"),
     ]
 
-    @Test("A wrong file is refused with the place and the reason", arguments: refused)
+    @Test("A wrong file is refused with the location and the reason", arguments: refused)
     func refusals(refused: Refused) {
         #expect(throws: refused.error) { try Self.mint(refused.text) }
     }

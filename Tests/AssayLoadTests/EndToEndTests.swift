@@ -47,10 +47,10 @@ private struct Target {
         func write(_ line: String) {}
     }
 
-    func plan(_ pace: Pace, seconds: Double = 1, connections: Int = 2, threads: Int = 1)
-        -> LoadPlan
+    func settings(_ pace: Pace, seconds: Double = 1, connections: Int = 2, threads: Int = 1)
+        -> LoadSettings
     {
-        LoadPlan(
+        LoadSettings(
             endpoint: server.endpoints[0], pace: pace, connections: connections, depth: 4,
             threads: threads, duration: .seconds(seconds), warmUp: .milliseconds(100),
             timeout: .seconds(20))
@@ -96,8 +96,8 @@ struct EndToEndTests {
                 "unknown chains", weight: 5,
                 try target.pool.unknownChains(.renewalInfo, count: 16)),
         ]
-        let plan = target.plan(.open(rate: 200, .constant), threads: 2)
-        let result = try await LoadRun(plan, groups).run(Flag().flag)
+        let settings = target.settings(.open(rate: 200, .constant), threads: 2)
+        let result = try await LoadRun(settings, groups).run(Flag().flag)
         // One request every 5 ms. Those of one second count.
         #expect(result.counts == Counts(sent: 200, correct: 200), "\(result.summary)")
         #expect(result.isClean && result.unanswered == 0)
@@ -118,8 +118,8 @@ struct EndToEndTests {
         let groups = [
             LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 4))
         ]
-        let plan = target.plan(.open(rate: 400, .poisson), connections: 1)
-        let result = try await LoadRun(plan, groups).run(Flag().flag)
+        let settings = target.settings(.open(rate: 400, .poisson), connections: 1)
+        let result = try await LoadRun(settings, groups).run(Flag().flag)
         // Five standard deviations of a Poisson count.
         #expect(abs(result.counts.sent - 400) < 100)
         #expect(result.counts.correct == result.counts.sent, "\(result.summary)")
@@ -132,8 +132,8 @@ struct EndToEndTests {
         let groups = [
             LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 4))
         ]
-        let plan = target.plan(.open(rate: 100, .constant), seconds: 0.5)
-        let result = try await LoadRun(plan, groups).run(Flag().flag)
+        let settings = target.settings(.open(rate: 100, .constant), seconds: 0.5)
+        let result = try await LoadRun(settings, groups).run(Flag().flag)
         #expect(result.counts == Counts(sent: 50, wrong: 50))
         #expect(result.throughput == 0 && !result.isClean)
         #expect(result.latencies.totalCount == 0)
@@ -149,8 +149,8 @@ struct EndToEndTests {
         let groups = [
             LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 8))
         ]
-        let plan = target.plan(.closed, seconds: 3, connections: 3, threads: 2)
-        let result = try await LoadRun(plan, groups).run(Flag().flag)
+        let settings = target.settings(.closed, seconds: 3, connections: 3, threads: 2)
+        let result = try await LoadRun(settings, groups).run(Flag().flag)
         #expect(result.counts.correct > 12, "more than one turn of 3 connections and depth 4")
         #expect(result.isClean, "\(result.summary)")
         #expect(result.lateReason == nil)
@@ -172,9 +172,9 @@ struct EndToEndTests {
         let groups = [
             LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 1))
         ]
-        var plan = target.plan(.closed)
-        plan.warmUp = .zero
-        let result = try await LoadRun(plan, groups).run(Flag().flag)
+        var settings = target.settings(.closed)
+        settings.warmUp = .zero
+        let result = try await LoadRun(settings, groups).run(Flag().flag)
         #expect(result.counts.sent == 8 && result.isClean, "\(result.summary)")
     }
 
@@ -185,8 +185,8 @@ struct EndToEndTests {
         let groups = [
             LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 1))
         ]
-        let plan = target.plan(.closed, seconds: 2, connections: 2)
-        let result = try await LoadRun(plan, groups).run(Flag().flag)
+        let settings = target.settings(.closed, seconds: 2, connections: 2)
+        let result = try await LoadRun(settings, groups).run(Flag().flag)
         #expect(result.counts.refused > 0 && result.counts.refused == result.counts.sent)
         #expect(result.counts.errors == 0 && result.counts.correct == 0)
         // 8 in flight, and ten times a second at most.
@@ -202,9 +202,9 @@ struct EndToEndTests {
             LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 4))
         ]
         let interruption = Flag()
-        let plan = target.plan(.open(rate: 100, .constant), seconds: 600)
+        let settings = target.settings(.open(rate: 100, .constant), seconds: 600)
         // Once: a second interruption, a second later, would not wait for outstanding answers.
-        let run = LoadRun(plan, groups) { _ in
+        let run = LoadRun(settings, groups) { _ in
             if !interruption.flag.isSet { interruption.flag.set() }
         }
         let result = try await run.run(interruption.flag)
@@ -231,9 +231,9 @@ struct EndToEndTests {
             LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 4))
         ]
         let interruption = Flag()
-        let plan = target.plan(.open(rate: 100, .constant), seconds: 600)
+        let settings = target.settings(.open(rate: 100, .constant), seconds: 600)
         // The server stops to answer a second before the first interruption.
-        let run = LoadRun(plan, groups) { _ in
+        let run = LoadRun(settings, groups) { _ in
             if stalls.flag.isSet { interruption.flag.set() } else { stalls.flag.set() }
         }
         let result = try await run.run(interruption.flag)
@@ -249,9 +249,9 @@ struct EndToEndTests {
             LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 4))
         ]
         // The server drains after its first answer, which can take seconds on a busy machine.
-        let plan = target.plan(.open(rate: 100, .constant), seconds: 5)
+        let settings = target.settings(.open(rate: 100, .constant), seconds: 5)
         let server = target.server
-        let run = LoadRun(plan, groups) { moment in
+        let run = LoadRun(settings, groups) { moment in
             if !moment.isWarmUp, moment.counts.correct > 0 { server.drain() }
         }
         let result = try await run.run(Flag().flag)
@@ -264,13 +264,13 @@ struct EndToEndTests {
     func unreachable() async throws {
         let target = try Target()
         defer { target.stop() }
-        var plan = target.plan(.closed)
-        plan.endpoint = .unix(path: temporaryPath("nobody"))
+        var settings = target.settings(.closed)
+        settings.endpoint = .unix(path: temporaryPath("nobody"))
         let groups = [
             LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 1))
         ]
         do throws(LoadError) {
-            _ = try await LoadRun(plan, groups).run(Flag().flag)
+            _ = try await LoadRun(settings, groups).run(Flag().flag)
             Issue.record("it ran")
         } catch {
             guard case .notReached(.connectFailed(_)) = error else {

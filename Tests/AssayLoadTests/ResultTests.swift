@@ -23,7 +23,7 @@ func fakeResult(
         time: 1, seconds: 1, counts: tally.groups[0].counts, p50: 1, p99: 2, max: 3,
         latenessP99: 0.1, inFlight: 4, isWarmUp: false)
     return LoadResult(
-        plan: LoadPlan(endpoint: .tcp(host: "127.0.0.1", port: 7443), pace: pace, depth: 8),
+        settings: LoadSettings(endpoint: .tcp(host: "127.0.0.1", port: 7443), pace: pace, depth: 8),
         names: ["transaction"], tally: tally, sendingSeconds: seconds, seconds: seconds,
         moments: [moment], processor: .init(own: 0.25, server: 0.5),
         wasInterrupted: isInterrupted)
@@ -46,10 +46,10 @@ struct ResultTests {
         // A tenth below the rate, and slightly below it by chance.
         #expect(fakeResult(sent: 90_000, seconds: 100).lateReason?.contains("900") == true)
         #expect(fakeResult(sent: 99_500, seconds: 100).lateReason == nil)
-        var patient = fakeResult(lateness: 9_000_000)
-        #expect(patient.lateReason?.contains("--late-limit") == true)
-        patient.plan.latenessLimit = 10_000_000
-        #expect(patient.lateReason == nil)
+        var tolerant = fakeResult(lateness: 9_000_000)
+        #expect(tolerant.lateReason?.contains("--late-limit") == true)
+        tolerant.settings.latenessLimit = 10_000_000
+        #expect(tolerant.lateReason == nil)
         // A closed loop has no schedule to be late for.
         #expect(fakeResult(.closed, lateness: 10_000_000).lateReason == nil)
     }

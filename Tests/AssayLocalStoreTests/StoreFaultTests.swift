@@ -103,11 +103,11 @@ struct StoreFaultTests {
 
     @Test("the requests beyond Apple's limit get 429, with the next moment in milliseconds")
     func limits() throws {
-        for (side, path, count) in [
-            (StoreSide.production, "", 50), (.sandbox, "/sandbox", 5),
+        for (environment, path, count) in [
+            (APIEnvironment.production, "", 50), (.sandbox, "/sandbox", 5),
         ] {
             var test = try TestStore(limitsRates: true)
-            try test.add("subscribe", side)
+            try test.add("subscribe", environment)
             let target = "\(path)/inApps/v1/subscriptions/\(Self.id)"
             for _ in 0..<count { #expect(test.get(target).status == 200) }
             let limited = test.get(target)

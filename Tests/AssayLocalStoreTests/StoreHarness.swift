@@ -34,8 +34,8 @@ struct TestStore {
         for name in scenarios { try add(name) }
     }
 
-    mutating func add(_ name: String, _ side: StoreSide = .production) throws {
-        try store.add(Scenario.named(name), side)
+    mutating func add(_ name: String, _ environment: APIEnvironment = .production) throws {
+        try store.add(Scenario.named(name), environment)
         deliver()
     }
 

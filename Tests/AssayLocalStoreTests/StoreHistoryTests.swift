@@ -17,8 +17,8 @@ struct StoreHistoryTests {
         var tokens: [String] = []
         var revision: String?
         for count in 1...100 {
-            let place = revision.map { "&revision=\($0)" } ?? ""
-            let answer = test.get("/inApps/v2/history/\(Self.id)?\(query)\(place)")
+            let page = revision.map { "&revision=\($0)" } ?? ""
+            let answer = test.get("/inApps/v2/history/\(Self.id)?\(query)\(page)")
             #expect(answer.status == 200)
             tokens += try answer.tokens
             revision = try answer.json["revision"]?.string

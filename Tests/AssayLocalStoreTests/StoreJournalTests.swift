@@ -12,7 +12,7 @@ import Testing
 @Suite("local store: journal")
 struct StoreJournalTests {
     private static let all: [StoreInput] = [
-        .resident(Array("{\"name\":\"ü\",\n\"steps\":[]}".utf8), .sandbox),
+        .initialCustomer(Array("{\"name\":\"ü\",\n\"steps\":[]}".utf8), .sandbox),
         .began(notifying: []), .began(notifying: [.production, .sandbox]),
         .request(
             StoreRequest(
@@ -65,7 +65,9 @@ struct StoreJournalTests {
                 authority: TestStore.authority.get(), appAppleId: appAppleId,
                 start: TestStore.start, production: target),
             at: .http(host: "127.0.0.1", port: 0),
-            residents: [.init(Scenario.builtInSource("grace-period") ?? [], isSandbox: false)],
+            initialCustomers: [
+                .init(Scenario.builtInSource("grace-period") ?? [], isSandbox: false)
+            ],
             folder: folder)
     }
 

@@ -48,7 +48,7 @@ private final class StoreHarness {
                 authority: TestStore.authority.get(), start: TestStore.start, production: target,
                 limitsRates: false),
             at: .http(host: "127.0.0.1", port: 0),
-            residents: scenarios.compactMap(Scenario.builtInSource).map {
+            initialCustomers: scenarios.compactMap(Scenario.builtInSource).map {
                 .init($0, isSandbox: false)
             })
     }

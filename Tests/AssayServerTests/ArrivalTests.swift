@@ -134,7 +134,7 @@ import Testing
 extension Distribution {
     /// How many values are above the first bound that is not below the given one.
     fileprivate func above(_ least: UInt64) -> UInt64 {
-        let place = bounds.firstIndex { $0 >= least } ?? bounds.count
-        return counts[(place + 1)...].reduce(0, &+)
+        let index = bounds.firstIndex { $0 >= least } ?? bounds.count
+        return counts[(index + 1)...].reduce(0, &+)
     }
 }

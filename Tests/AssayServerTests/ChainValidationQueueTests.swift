@@ -244,7 +244,7 @@ struct ChainValidationQueueTests {
             let metrics = try #require(test.server.metrics)
             #expect(metrics.refused(.overloaded) >= 40, "\(metrics)")
             #expect(metrics.validatedChains <= 12, "\(metrics)")
-            #expect(try #require(test.server.holdings).unknownChains <= 9)
+            #expect(try #require(test.server.heldResources).unknownChains <= 9)
             attacker.socket.reset()
         }
     }

@@ -63,7 +63,7 @@ import Testing
         #expect(try client.receive() != nil)
         test.server.drain()
         test.server.advanceClock(byMilliseconds: 15_000)
-        #expect(test.server.holdings?.connections == 1)
+        #expect(test.server.heldResources?.connections == 1)
         test.server.advanceClock(byMilliseconds: 15_100)
         test.server.wait()
     }

@@ -37,7 +37,7 @@ import Testing
     @Test("line 82: a flow with one key at a time gets no more turns than the others")
     func oneAtATime() {
         var queue = Self.queue()
-        for index in 0..<1_000 { queue.add("patient \(index)", of: 0, isPreferred: false) }
+        for index in 0..<1_000 { queue.add("ordinary \(index)", of: 0, isPreferred: false) }
         var counts = [0, 0]
         for index in 0..<400 {
             let key = "eager \(index)"

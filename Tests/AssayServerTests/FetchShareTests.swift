@@ -107,7 +107,7 @@ struct FetchShareTests {
         } _: { test in
             defer { held.release() }
             let client = try RawClient(test.unix)
-            func bytes() -> Int { test.server.holdings?.evidenceBytes ?? 0 }
+            func bytes() -> Int { test.server.heldResources?.evidenceBytes ?? 0 }
             try client.send(RawClient.fetch(1, FetchCall(of: "1")))
             test.eventually { $0.fetches == 1 && $0.evidenceBytes == held64 + 2 }
             // Six times the start: the answers, and what is parsed of them.

@@ -179,7 +179,7 @@ import Testing
                 test.eventually { $0.fetches == 1 }
                 if milliseconds > 1_000 {
                     test.server.advanceClock(byMilliseconds: milliseconds / 2)
-                    #expect(test.server.holdings?.requestsInFlight == 1)
+                    #expect(test.server.heldResources?.requestsInFlight == 1)
                 }
                 test.server.advanceClock(byMilliseconds: milliseconds)
                 let head = try client.receive()?.head

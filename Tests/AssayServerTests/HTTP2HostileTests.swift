@@ -89,9 +89,9 @@ import Testing
         #expect(honest.ask(3, Bytes.call(3, token)).grpcStatus == 0)
         peer.peer.reset()
         server.pass(milliseconds: 100)
-        let holdings = server.holdings
-        #expect(holdings.evidenceBytes == 0 && holdings.requestsInFlight == 0)
-        #expect(holdings.connections == 1)
+        let heldResources = server.heldResources
+        #expect(heldResources.evidenceBytes == 0 && heldResources.requestsInFlight == 0)
+        #expect(heldResources.connections == 1)
     }
 
     // MARK: Lines

@@ -82,15 +82,16 @@ import Testing
         )
         // In one read: begun and given up.
         peer.send(Bytes.call(1, message) + Bytes.reset(1))
-        #expect(server.holdings.requestsInFlight == 0 && server.holdings.waiting == 0)
+        #expect(server.heldResources.requestsInFlight == 0 && server.heldResources.waiting == 0)
         #expect(server.slices.values.reduce(0, +) == slices)
         #expect(server.metrics.requestsReceived == received)
         // A chain that is not known waits for its validation.
         let foreign = try Minted.token(.transaction, by: Minted.foreign.get())
         peer.peer.send(Bytes.call(3, RPCBytes.request(foreign)))
-        while server.holdings.requestsInFlight == 0, server.step() {}
+        while server.heldResources.requestsInFlight == 0, server.step() {}
         peer.send(Bytes.reset(3))
-        #expect(server.holdings.requestsInFlight == 0 && server.holdings.evidenceBytes == 0)
+        #expect(
+            server.heldResources.requestsInFlight == 0 && server.heldResources.evidenceBytes == 0)
         #expect(server.metrics.handled(.verify, .cancelled) == 1)
         #expect(peer.ask(5, Bytes.call(5, message)).grpcStatus == 0)
     }
@@ -138,7 +139,7 @@ import Testing
         server.pass(milliseconds: 2_000)
         peer.receive()
         #expect(peer[1].code == 8 && peer[3].code == 8)
-        #expect(server.holdings.unwrittenBytes == 0)
+        #expect(server.heldResources.unwrittenBytes == 0)
         #expect(server.metrics.faults["the peer does not read its answers"] == 2)
     }
 
@@ -153,8 +154,8 @@ import Testing
         let answered = numbers.count { peer[$0].hasHead }
         #expect(numbers.count { peer[$0].code == 7 } == numbers.count - answered)
         // The answer that reaches the limit is the last.
-        let each = server.holdings.unwrittenBytes / max(answered, 1)
-        #expect(server.holdings.unwrittenBytes <= HTTP2Session.unwrittenLimit + 2 * each)
+        let each = server.heldResources.unwrittenBytes / max(answered, 1)
+        #expect(server.heldResources.unwrittenBytes <= HTTP2Session.unwrittenLimit + 2 * each)
         #expect((1..<numbers.count).contains(answered))
     }
 
@@ -237,7 +238,7 @@ import Testing
             stream += 2
         }
         server.pass(milliseconds: 3_000)
-        #expect(server.holdings.connections == 1 && server.holdings.requestsInFlight == 0)
+        #expect(server.heldResources.connections == 1 && server.heldResources.requestsInFlight == 0)
     }
 
     @Test("heads: the limit of their bytes, and fields that no request has")

@@ -52,7 +52,8 @@ import Testing
                 #expect(RPCBytes.verification(message)?.verdict == .valid)
             }
         }
-        #expect(server.holdings.evidenceBytes == 0 && server.holdings.requestsInFlight == 0)
+        #expect(
+            server.heldResources.evidenceBytes == 0 && server.heldResources.requestsInFlight == 0)
     }
 
     @Test("the windows open by what was used, of the stream and of the connection")
@@ -70,7 +71,7 @@ import Testing
         let opened = peer.windows[1] ?? 0
         #expect(opened >= window / 2 && opened <= window)
         // What was used is not held, apart from what the records say.
-        #expect(server.holdings.evidenceBytes < window)
+        #expect(server.heldResources.evidenceBytes < window)
     }
 
     @Test("bytes after a receipt, and a receipt without its end")
@@ -86,7 +87,7 @@ import Testing
             #expect(answer.status == 400, "\(index)")
         }
         #expect(peer.ask(9, Bytes.get(9, "/v1/health")).status == 200)
-        #expect(server.holdings.evidenceBytes == 0)
+        #expect(server.heldResources.evidenceBytes == 0)
     }
 
     @Test("the deadline of a call ends it as it arrives, and its stream alone")
@@ -113,7 +114,8 @@ import Testing
             Bytes.data(
                 3, Array(RPCBytes.frame(message).dropFirst(100_000)), ends: true, each: 16_000))
         #expect(RPCBytes.verification(peer[3].message)?.verdict == .valid)
-        #expect(server.holdings.evidenceBytes == 0 && server.holdings.requestsInFlight == 0)
+        #expect(
+            server.heldResources.evidenceBytes == 0 && server.heldResources.requestsInFlight == 0)
     }
 
     @Test("a stream that is given up holds nothing", arguments: [0, 1_000, 100_000])
@@ -126,7 +128,8 @@ import Testing
                 + Bytes.data(
                     1, Array(RPCBytes.frame(message).prefix(bytes)), ends: false, each: 16_000))
         peer.send(Bytes.reset(1))
-        #expect(server.holdings.evidenceBytes == 0 && server.holdings.requestsInFlight == 0)
+        #expect(
+            server.heldResources.evidenceBytes == 0 && server.heldResources.requestsInFlight == 0)
         #expect(peer.ask(3, Bytes.get(3, "/v1/health")).status == 200)
     }
 }

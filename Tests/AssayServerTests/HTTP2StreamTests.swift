@@ -70,7 +70,8 @@ import Testing
         #expect(codes == [501: 5, 502: 3])
         if size > 100 { #expect(verdicts[503] == .valid) }
         #expect(peer[1].hasEnded && peer[1].grpcStatus == 0 && peer[1].code == nil)
-        #expect(server.holdings.evidenceBytes == 0 && server.holdings.requestsInFlight == 0)
+        #expect(
+            server.heldResources.evidenceBytes == 0 && server.heldResources.requestsInFlight == 0)
     }
 
     @Test("answers come as they are made, while the stream is open")
@@ -131,7 +132,8 @@ import Testing
                 + Bytes.data(1, RPCBytes.frame([0xFF, 0xFF]) + good))
         #expect(Self.answers(peer[1]).codes == [0: 3])
         #expect(Self.answers(peer[1]).verdicts == [1: .valid])
-        #expect(server.holdings.evidenceBytes == 0 && server.holdings.requestsInFlight == 0)
+        #expect(
+            server.heldResources.evidenceBytes == 0 && server.heldResources.requestsInFlight == 0)
     }
 
     @Test("a stream that is given up drops its requests; others of the connection go on")
@@ -143,10 +145,11 @@ import Testing
         peer.peer.send(
             Bytes.head(1, Bytes.fields(Self.verifyStream))
                 + Bytes.data(1, body, ends: false, each: 16_000))
-        while server.holdings.requestsInFlight == 0, server.step() {}
+        while server.heldResources.requestsInFlight == 0, server.step() {}
         peer.send(Bytes.reset(1) + Bytes.call(3, RPCBytes.request(token)))
         #expect(peer[3].grpcStatus == 0)
-        #expect(server.holdings.requestsInFlight == 0 && server.holdings.evidenceBytes == 0)
+        #expect(
+            server.heldResources.requestsInFlight == 0 && server.heldResources.evidenceBytes == 0)
     }
 
     @Test("a drain answers what it has accepted, and ends the stream")

@@ -24,7 +24,8 @@ import Testing
             #expect(answer.fields["content-type"] == "application/grpc+proto")
             #expect(answer.code == nil)
         }
-        #expect(server.holdings.evidenceBytes == 0 && server.holdings.requestsInFlight == 0)
+        #expect(
+            server.heldResources.evidenceBytes == 0 && server.heldResources.requestsInFlight == 0)
     }
 
     @Test("a hundred streams at a time; one more breaks the protocol")
@@ -51,7 +52,7 @@ import Testing
         // PROTOCOL_ERROR.
         #expect(peer.ends.map(\.code) == [1] && peer.isAtEnd)
         #expect(server.metrics.faults["invalid HTTP/2"] == 1)
-        #expect(server.holdings.requestsInFlight == 0)
+        #expect(server.heldResources.requestsInFlight == 0)
     }
 
     @Test("the routes of HTTP/JSON have the answers of HTTP/1.1")
@@ -200,6 +201,6 @@ import Testing
                 + Bytes.data(1, long, ends: false, each: 16_000))
         #expect(other[1].hasEnded && other[1].text.contains(#""status":413"#))
         #expect(other.ask(3, Bytes.get(3, "/v1/health")).status == 200)
-        #expect(small.holdings.requestsInFlight == 0)
+        #expect(small.heldResources.requestsInFlight == 0)
     }
 }

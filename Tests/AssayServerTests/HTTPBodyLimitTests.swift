@@ -233,7 +233,7 @@ struct HTTPBodyLimitTests {
                 HTTPClient.post("/v1/verify", json, type: "application/json"))
             #expect(answer.status == 413 && answer.member("code") == "RESOURCE_EXHAUSTED")
             try client.expectHealth()
-            #expect(test.server.holdings?.bufferedBytes == 0)
+            #expect(test.server.heldResources?.bufferedBytes == 0)
         }
     }
 

@@ -84,7 +84,7 @@ import Testing
     ) throws -> [BlockingClient] {
         var flood: [BlockingClient] = []
         while flood.count < 5_000 {
-            if try #require(test.server.holdings).handshakesWaiting >= waiting { return flood }
+            if try #require(test.server.heldResources).handshakesWaiting >= waiting { return flood }
             let client = try BlockingClient(endpoint)
             try client.send(hello)
             flood.append(client)
@@ -109,7 +109,7 @@ import Testing
                 for _ in 0..<3 { group.addTask { try await Self.ping(endpoint, tls) } }
                 let start = ContinuousClock.now
                 var served = 0
-                while try #require(test.server.holdings).handshakesWaiting > 0 {
+                while try #require(test.server.heldResources).handshakesWaiting > 0 {
                     try await connected.ping()
                     served += 1
                 }

@@ -105,11 +105,11 @@ struct HostileAdminTests {
         let last = try stableMetrics(admin, frames: 21 * 6)
         #expect(Set(last.keys) == Set(first.keys), "more traffic of the kind makes no new series")
         #expect(last.count < 400)
-        for (place, text) in [
+        for (location, text) in [
             ("metrics", admin.get("/metrics").body), ("status", admin.get("/status").body),
         ] {
-            #expect(!text.contains(mark), "\(place)")
-            #expect(!text.contains("<script"), "\(place)")
+            #expect(!text.contains(mark), "\(location)")
+            #expect(!text.contains("<script"), "\(location)")
         }
         try client.send(Array("GET /\(mark) HTTP/1.1\r\nHost: \(mark)\r\n\r\n".utf8))
         _ = try client.receive()

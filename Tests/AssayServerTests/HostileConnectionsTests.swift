@@ -97,7 +97,7 @@ struct HostileConnectionsTests {
             // be 4 MB for each client.
             let each = ServerLimits().outputBytes + 4 * (64 << 10)
             for _ in 0..<3 {
-                let unwritten = try #require(test.server.holdings).unwrittenBytes
+                let unwritten = try #require(test.server.heldResources).unwrittenBytes
                 #expect(unwritten < clients.count * each)
                 try RawClient(test.tcp).expectPong()
                 for client in clients { _ = try? client.socket.receive(upTo: 1) }
@@ -175,8 +175,8 @@ struct HostileConnectionsTests {
                 longest = max(longest, ContinuousClock.now - before)
                 others += 1
                 if others % 10 == 0 {
-                    let holdings = try #require(test.server.holdings)
-                    #expect(holdings.bufferedBytes < 256 << 10, "\(holdings)")
+                    let heldResources = try #require(test.server.heldResources)
+                    #expect(heldResources.bufferedBytes < 256 << 10, "\(heldResources)")
                 }
             }
             pool.stop()

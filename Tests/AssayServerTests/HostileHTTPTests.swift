@@ -349,7 +349,7 @@ struct HostileHTTPTests {
                 }
             }
             test.eventually { $0.unwrittenBytes > 256 << 10 }
-            #expect(try #require(test.server.holdings).unwrittenBytes < 1 << 20)
+            #expect(try #require(test.server.heldResources).unwrittenBytes < 1 << 20)
             try client.expectHealth()
             silent.socket.shutDown()
             sender.stop()

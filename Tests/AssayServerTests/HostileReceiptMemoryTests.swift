@@ -47,7 +47,7 @@ import Testing
                 try client.send(Array(frame.dropLast(1)))
                 test.eventually { $0.requestsInFlight == 1 && $0.bufferedBytes == 0 }
                 test.eventually { range.contains($0.evidenceBytes) }
-                let held = try #require(test.server.holdings).evidenceBytes
+                let held = try #require(test.server.heldResources).evidenceBytes
                 #expect(range.contains(held), "\(name): \(held)")
                 try client.send(Array(frame.suffix(1)))
                 #expect(try client.receive()?.head.status == .ok, "\(name)")

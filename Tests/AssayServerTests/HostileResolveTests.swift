@@ -247,10 +247,10 @@ import Testing
         try withHeldWorker(1) { test, client, clock in
             let items = try Self.periods(100)
             let bytes = items.reduce(0) { $0 + $1.evidence.count }
-            let before = try #require(test.server.holdings).evidenceBytes
+            let before = try #require(test.server.heldResources).evidenceBytes
             try client.send(RawClient.resolve(2, items))
             test.eventually { $0.waiting == 100 }
-            let held = try #require(test.server.holdings).evidenceBytes - before
+            let held = try #require(test.server.heldResources).evidenceBytes - before
             #expect(held == bytes + 100 * 1024)
             clock.release.open()
             try client.expectAnswers(1...2)
@@ -292,7 +292,7 @@ import Testing
             let client = try RawClient(test.unix)
             try client.send(Array(frame.dropLast(10)))
             test.eventually { $0.evidenceBytes > 0 && $0.bufferedBytes == 0 }
-            let held = try #require(test.server.holdings)
+            let held = try #require(test.server.heldResources)
             #expect(held.evidenceBytes < receipt.count, "\(held)")
             try client.send(Array(frame.suffix(10)))
             let resolution = try Self.resolution(client.receive()?.head)

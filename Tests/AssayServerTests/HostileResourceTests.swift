@@ -53,9 +53,9 @@ struct HostileResourceTests {
             for client in clients { try client.send(Array(begin)) }
             test.eventually { $0.connections == 1000 && $0.requestsInFlight == 1000 }
             test.eventually { $0.bufferedBytes == 0 }
-            let holdings = try #require(test.server.holdings)
-            #expect(holdings.evidenceBytes < 1000 * 8 << 10, "\(holdings)")
-            #expect(holdings.heldBytes < 16 << 20, "\(holdings)")
+            let heldResources = try #require(test.server.heldResources)
+            #expect(heldResources.evidenceBytes < 1000 * 8 << 10, "\(heldResources)")
+            #expect(heldResources.heldBytes < 16 << 20, "\(heldResources)")
             // Other clients are served meanwhile, with receipts and tokens.
             let other = try RawClient(test.tcp)
             try other.send(
@@ -83,13 +83,13 @@ struct HostileResourceTests {
             }
             // The last ones exceeded the memory limit.
             test.eventually { _ in test.server.metrics?.refused(.overloaded) ?? 0 >= 6 }
-            #expect(try #require(test.server.holdings).bufferedBytes <= 5 << 18)
+            #expect(try #require(test.server.heldResources).bufferedBytes <= 5 << 18)
 
             let heads = try RawClient(test.unix)
             try heads.send([0, 2, 0, 0, 0, 0, 0xFF, 0xFF] + body.prefix(60_000))
             // Small frames fill the buffer up to its limit and no further.
             try heads.send(Array(body.prefix(5_000)))
-            if test.server.holdings?.bufferedBytes ?? 0 > 1 << 20 {
+            if test.server.heldResources?.bufferedBytes ?? 0 > 1 << 20 {
                 // If one read took all of that, the next byte triggers the refusal.
                 try? heads.send([97])
                 try heads.expectEnd(.resourceExhausted)
@@ -108,7 +108,7 @@ struct HostileResourceTests {
             try client.send(Array(frame.dropLast(1)))
             let answer = try client.receive()?.head
             #expect(answer?.id == 1 && answer?.status == .deadlineExceeded)
-            #expect(test.server.holdings?.evidenceBytes == 0)
+            #expect(test.server.heldResources?.evidenceBytes == 0)
             try client.send(Array(frame.suffix(1)))
             try client.expectPong()
         }
@@ -206,9 +206,9 @@ struct HostileResourceTests {
             (try Minted.token(.renewalInfo), .wrongKind),
             (try Minted.token(.transaction, by: Minted.foreign.get()), .untrustedChain),
         ]
-        for place in 0..<bad.count {
+        for offset in 0..<bad.count {
             func evidence(_ id: Int) -> (bytes: [UInt8], expected: Verdict) {
-                let index = id + place
+                let index = id + offset
                 return index % 3 == 0 ? bad[index / 3 % bad.count] : (token, .valid)
             }
             try withHeldWorker(100) { test, client, clock in

@@ -281,7 +281,7 @@ import Testing
             let slow = try (0..<8).map { _ in try BlockingClient(endpoint) }
             for client in slow[..<4] { try client.send([22]) }
             test.eventually { $0.handshakes == 8 }
-            #expect(test.server.holdings?.connections == 0)
+            #expect(test.server.heldResources?.connections == 0)
             // The oldest handshake is closed for a new one.
             #expect(try await Self.ask(endpoint, pki.client()) == nil)
             #expect(test.log.count(of: "too many simultaneous TLS handshakes") == 1)
@@ -315,7 +315,7 @@ import Testing
                 }
             }
             test.eventually { $0.requestsInFlight == 0 && $0.unwrittenBytes > 0 }
-            #expect(test.server.holdings?.unwrittenBytes ?? 0 < 4 << 20)
+            #expect(test.server.heldResources?.unwrittenBytes ?? 0 < 4 << 20)
             test.server.advanceClock(byMilliseconds: 2 * ServerLimits().writeStallMilliseconds)
             test.eventually { $0.connections == 0 }
             #expect(test.log.count(of: "the peer does not read its answers") == 1)

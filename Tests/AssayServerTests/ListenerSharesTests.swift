@@ -111,7 +111,7 @@ struct ListenerSharesTests {
     }
 
     @Test(
-        "line 84: one listener can use all but the others' shares; a close frees a place")
+        "line 84: one listener can use all but the others' shares; a close frees a slot")
     func silentConnections() throws {
         try Self.withFewSockets(TestPKI()) { test, tls in
             let flood = try (0..<20).map { _ in try BlockingClient(test.tcp) }

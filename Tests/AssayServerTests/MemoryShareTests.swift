@@ -38,10 +38,10 @@ struct MemoryShareTests {
             for id in 1...100 as ClosedRange<UInt64> {
                 try other.send(RawClient.verify(id, .transaction, token))
                 try other.expectAnswers(id...id)
-                let holdings = try #require(test.server.holdings)
+                let heldResources = try #require(test.server.heldResources)
                 // Refused answers take some bytes each, too.
-                #expect(holdings.unwrittenBytes <= limit / 4 + clients.count * 1024)
-                #expect(holdings.heldBytes <= limit)
+                #expect(heldResources.unwrittenBytes <= limit / 4 + clients.count * 1024)
+                #expect(heldResources.heldBytes <= limit)
             }
             for client in clients { client.socket.reset() }
         }
@@ -82,8 +82,8 @@ struct MemoryShareTests {
                 #expect(try client.receive()?.head.status == .notFound)
             }
             test.eventually { $0.waiting == count }
-            let holdings = try #require(test.server.holdings)
-            #expect(holdings.heldBytes < count * refused.count / 2, "\(holdings)")
+            let heldResources = try #require(test.server.heldResources)
+            #expect(heldResources.heldBytes < count * refused.count / 2, "\(heldResources)")
         }
     }
 
@@ -143,7 +143,7 @@ struct MemoryShareTests {
             let most = Atomic(0)
             watcher.submit {
                 while !isOver.load(ordering: .relaxed) {
-                    most.max(test.server.holdings?.heldBytes ?? 0, ordering: .relaxed)
+                    most.max(test.server.heldResources?.heldBytes ?? 0, ordering: .relaxed)
                     usleep(2_000)
                 }
             }

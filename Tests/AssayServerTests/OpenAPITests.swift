@@ -93,7 +93,7 @@ struct OpenAPITests {
     @Test("examples fit their schemas")
     func examples() {
         var count = 0
-        for (place, media) in Self.mediaTypes(in: document.root, "") {
+        for (location, media) in Self.mediaTypes(in: document.root, "") {
             guard let wanted = media["schema"] else { continue }
             var examples: [JSONValue] = []
             if let example = media["example"] { examples.append(example) }
@@ -104,20 +104,20 @@ struct OpenAPITests {
             }
             for example in examples {
                 let faults = schema.faults(example, wanted)
-                #expect(faults == [], "\(place)")
+                #expect(faults == [], "\(location)")
                 count += 1
             }
         }
         #expect(count > 40)
     }
 
-    /// The objects that have a schema, with their places.
+    /// The objects that have a schema, with their locations.
     private static func mediaTypes(
-        in value: JSONValue, _ place: String
-    ) -> [(place: String, media: JSONValue)] {
+        in value: JSONValue, _ location: String
+    ) -> [(location: String, media: JSONValue)] {
         guard let members = value.members else { return [] }
-        var found: [(String, JSONValue)] = members["schema"] == nil ? [] : [(place, value)]
-        for (name, value) in members.pairs { found += mediaTypes(in: value, place + "/" + name) }
+        var found: [(String, JSONValue)] = members["schema"] == nil ? [] : [(location, value)]
+        for (name, value) in members.pairs { found += mediaTypes(in: value, location + "/" + name) }
         return found
     }
 
@@ -283,11 +283,11 @@ struct OpenAPITests {
 
     /// Checks type, shape and fields of an answer.
     private func expect(_ answer: HTTPClient.Response, fits path: String, _ method: String) {
-        let place = "\(method) \(path) \(answer.status)"
+        let location = "\(method) \(path) \(answer.status)"
         guard let operation = paths[path]?[method],
             let listed = operation["responses"]?[String(answer.status)]
         else {
-            Issue.record("\(place) is not in the document")
+            Issue.record("\(location) is not in the document")
             return
         }
         let response = schema.resolved(listed)
@@ -295,15 +295,15 @@ struct OpenAPITests {
         guard let wanted = response["content"]?[type]?["schema"],
             let body = try? JSONDocument.parse(answer.body, limit: .max)
         else {
-            Issue.record("\(place): \(type)")
+            Issue.record("\(location): \(type)")
             return
         }
         let faults = schema.faults(body.root, wanted)
-        #expect(faults == [], "\(place)")
+        #expect(faults == [], "\(location)")
         guard let fields = response["headers"]?.members else { return }
         for (name, _) in fields.pairs {
             let value = answer.field(name.lowercased())
-            #expect(value != nil, "\(place) \(name)")
+            #expect(value != nil, "\(location) \(name)")
         }
     }
 }

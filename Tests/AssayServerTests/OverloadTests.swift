@@ -180,7 +180,7 @@ struct OverloadTests {
             // Answered while the worker is held: none of these wait in the socket.
             let refused = try Self.statuses(180, from: client)
             #expect(refused.allSatisfy { $0.status == .resourceExhausted })
-            #expect(test.server.holdings?.requestsInFlight == 20)
+            #expect(test.server.heldResources?.requestsInFlight == 20)
             #expect(test.server.metrics?.refused(.overloaded) == 180)
             clock.release.open()
             let accepted = try Self.statuses(20, from: client)
@@ -222,7 +222,7 @@ struct OverloadTests {
                     bytes += RawClient.verify(UInt64(id), .transaction, token)
                 }
                 try client.send(bytes)
-                waiting.append(try #require(test.server.holdings).waiting)
+                waiting.append(try #require(test.server.heldResources).waiting)
                 usleep(15_000)
             }
             // Each takes at least 10 ms, so at most 40 wait, and then 8. A busy machine can keep

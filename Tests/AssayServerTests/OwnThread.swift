@@ -28,14 +28,14 @@ struct OwnThread: SuiteTrait, TestTrait, TestScoping {
     ) async throws {
         try await withTaskExecutorPreference(ThreadExecutor.shared) {
             guard case .wholeTest = scope else { return try await function() }
-            await Places.shared.take()
+            await Slots.shared.take()
             do {
                 try await function()
             } catch {
-                await Places.shared.release()
+                await Slots.shared.release()
                 throw error
             }
-            await Places.shared.release()
+            await Slots.shared.release()
         }
     }
 }
@@ -44,9 +44,9 @@ extension Trait where Self == OwnThread {
     static var ownThread: Self { OwnThread() }
 }
 
-/// The places for socket tests that run at once.
-private actor Places {
-    static let shared = Places()
+/// The slots for socket tests that run at once.
+private actor Slots {
+    static let shared = Slots()
 
     /// Twice the processors: many of the tests wait for a timer.
     private var free = max(4, 2 * ProcessInfo.processInfo.activeProcessorCount)

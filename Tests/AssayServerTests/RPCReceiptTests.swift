@@ -37,7 +37,7 @@ import Testing
                 #expect(form.verdict(answer ?? []) == "VERDICT_VALID", "\(form) \(index)")
             }
         }
-        #expect(server.holdings.evidenceBytes == 0)
+        #expect(server.heldResources.evidenceBytes == 0)
     }
 
     @Test("the evidence is not last: the message is read whole, up to the limit of JSON")
@@ -69,7 +69,7 @@ import Testing
                 #expect(next?.status == 200, "\(name) \(chunk)")
             }
         }
-        #expect(server.holdings.evidenceBytes == 0)
+        #expect(server.heldResources.evidenceBytes == 0)
     }
 
     @Test("the deadline of a call ends it")

@@ -37,7 +37,7 @@ import Testing
                         + RawClient.ping(3))
             }
             for client in clients { try client.expectAnswers(1...3) }
-            #expect(test.server.holdings?.connections == 200)
+            #expect(test.server.heldResources?.connections == 200)
         }
     }
 
@@ -80,7 +80,7 @@ import Testing
                 }
                 #expect(answer.verdict == .valid, "\(answer.detail)")
             }
-            #expect(test.server.holdings?.bufferedBytes == 0)
+            #expect(test.server.heldResources?.bufferedBytes == 0)
         }
     }
 
@@ -97,9 +97,10 @@ import Testing
                 try client.send(Array(frame.dropLast(1)))
                 test.eventually { $0.requestsInFlight == 1 }
                 usleep(100_000)
-                let holdings = try #require(test.server.holdings)
-                #expect(holdings.bufferedBytes == 0)
-                #expect(held.contains(holdings.evidenceBytes), "\(holdings.evidenceBytes)")
+                let heldResources = try #require(test.server.heldResources)
+                #expect(heldResources.bufferedBytes == 0)
+                #expect(
+                    held.contains(heldResources.evidenceBytes), "\(heldResources.evidenceBytes)")
                 try client.send(Array(frame.suffix(1)))
                 #expect(try client.receive()?.head.status == .ok)
             }
@@ -130,9 +131,9 @@ import Testing
             }
             clock.isHeld.wait()
             test.eventually { $0.requestsInFlight == 100 }
-            let before = try #require(test.server.holdings)
+            let before = try #require(test.server.heldResources)
             usleep(500_000)
-            let after = try #require(test.server.holdings)
+            let after = try #require(test.server.heldResources)
             #expect(after.requestsInFlight == 100)
             #expect(after.bufferedBytes < 256 << 10)
             #expect(after.turns - before.turns < 50, "the loop spins")
@@ -163,7 +164,7 @@ import Testing
             }
             let answer = try #require(try client.receive()?.head)
             #expect(answer.status == .resourceExhausted && answer.retryAfterMilliseconds > 0)
-            let held = try #require(test.server.holdings?.evidenceBytes)
+            let held = try #require(test.server.heldResources?.evidenceBytes)
             #expect(held <= 10 * token.count)
             clock.release.open()
             for _ in 2...30 { #expect(try client.receive() != nil) }
@@ -188,11 +189,11 @@ import Testing
                 }
             }
             test.eventually { $0.unwrittenBytes > 256 << 10 }
-            let holdings = try #require(test.server.holdings)
+            let heldResources = try #require(test.server.heldResources)
             // The limit and one more answer; a turn adds up to 40 KB of answers before the
             // check.
-            #expect(holdings.unwrittenBytes < 2 << 20, "\(holdings)")
-            #expect(holdings.bufferedBytes < 256 << 10)
+            #expect(heldResources.unwrittenBytes < 2 << 20, "\(heldResources)")
+            #expect(heldResources.bufferedBytes < 256 << 10)
             // The system can take some more bytes at first.
             test.server.advanceClock(byMilliseconds: 2 * ServerLimits().writeStallMilliseconds)
             test.eventually { $0.connections == 0 }
@@ -241,8 +242,8 @@ import Testing
                 let taken = ContinuousClock.now - before
                 #expect(taken < .seconds(5), "\(taken)")
             }
-            let holdings = try #require(test.server.holdings)
-            #expect(holdings.bufferedBytes < 256 << 10, "\(holdings)")
+            let heldResources = try #require(test.server.heldResources)
+            #expect(heldResources.bufferedBytes < 256 << 10, "\(heldResources)")
             flood.client.shutDown()
             pool.stop()
         }

@@ -68,8 +68,8 @@ enum Minted {
     /// Returns the token with one letter of its signature changed.
     static func tampered(_ token: [UInt8]) -> [UInt8] {
         var token = token
-        let place = token.count - 20
-        token[place] = token[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+        let offset = token.count - 20
+        token[offset] = token[offset] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
         return token
     }
 }
@@ -155,15 +155,15 @@ struct TestServer {
     /// Waits until the server's state matches; records an issue when it never does.
     func eventually(
         seconds: Int = 20, sourceLocation: SourceLocation = #_sourceLocation,
-        _ condition: (ServerHoldings) -> Bool
+        _ condition: (HeldResources) -> Bool
     ) {
         for _ in 0..<seconds * 200 {
-            guard let holdings = server.holdings else { return }
-            if condition(holdings) { return }
+            guard let heldResources = server.heldResources else { return }
+            if condition(heldResources) { return }
             usleep(5_000)
         }
         Issue.record(
-            "never: \(String(describing: server.holdings))", sourceLocation: sourceLocation)
+            "never: \(String(describing: server.heldResources))", sourceLocation: sourceLocation)
     }
 }
 
@@ -173,10 +173,10 @@ func withServer(
 ) throws {
     let test = try TestServer(change)
     defer {
-        test.eventually { holdings in
-            var holdings = holdings
-            holdings.turns = 0
-            return holdings == .none
+        test.eventually { heldResources in
+            var heldResources = heldResources
+            heldResources.turns = 0
+            return heldResources == .none
         }
         test.server.drain()
         test.server.wait()

@@ -165,7 +165,7 @@ import Testing
             for client in waiting { try client.send(RawClient.ping(9)) }
             for client in clients { try client.expectPong() }
             usleep(100_000)
-            #expect(test.server.holdings?.connections == 3)
+            #expect(test.server.heldResources?.connections == 3)
             let reason = "the limit of connections is reached: more wait"
             #expect(test.server.metrics?.faults[reason] == 1)
             // Each closed connection makes way for a waiting one.
@@ -178,7 +178,7 @@ import Testing
                     served.insert(index)
                 }
             }
-            #expect(test.server.holdings?.connections == 3)
+            #expect(test.server.heldResources?.connections == 3)
             for index in served { waiting[index].socket.close() }
             let last = try #require((0..<4).first { !served.contains($0) })
             #expect(try waiting[last].receive()?.head.id == 9)

@@ -154,7 +154,7 @@ struct PacingTests {
         #expect(reserve(.rare, .sandbox) == 0)
         #expect(reserve(.rare, .sandbox) == nil)
         #expect(reserve(.lookup, .production) == 0)
-        // The refused one took no place.
+        // The refused one took no slot.
         #expect(gate.reserve(.rare, in: .production, at: 0, left: .max) == 2_000_000_000)
     }
 }

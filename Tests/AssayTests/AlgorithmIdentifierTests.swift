@@ -37,7 +37,7 @@ import Testing
     }
 
     private func expect(
-        _ place: String, accepts accepted: Set<Parameters>, refusesWith refusal: Verdict,
+        _ field: String, accepts accepted: Set<Parameters>, refusesWith refusal: Verdict,
         _ verdict: (Parameters) throws -> Verdict
     ) rethrows {
         for parameters in Parameters.allCases {
@@ -45,7 +45,7 @@ import Testing
                 accepted.contains(parameters)
                 ? .valid : parameters.isBroken ? Verdict.malformed : refusal
             let found = try verdict(parameters)
-            #expect(found == expected, "\(place), \(parameters)")
+            #expect(found == expected, "\(field), \(parameters)")
         }
     }
 
@@ -134,17 +134,17 @@ import Testing
 
     @Test("line 51: parameters of the signer's algorithms")
     func signers() throws {
-        let places: [(String, String, WritableKeyPath<SignerInfoBuilder, [UInt8]>)] = [
+        let fields: [(String, String, WritableKeyPath<SignerInfoBuilder, [UInt8]>)] = [
             ("digest", "2.16.840.1.101.3.4.2.1", \.digestAlgorithm),
             ("signature", "1.2.840.113549.1.1.1", \.signatureAlgorithm),
             ("signature", "1.2.840.113549.1.1.11", \.signatureAlgorithm),
         ]
-        for (name, oid, place) in places {
+        for (name, oid, path) in fields {
             try expect(
                 name, accepts: [.absent, .null], refusesWith: .unsupportedAlgorithm
             ) { parameters in
                 try HostileReceipts.verdict {
-                    $0.signers[0][keyPath: place] = parameters.algorithm(oid)
+                    $0.signers[0][keyPath: path] = parameters.algorithm(oid)
                 }
             }
         }

@@ -141,8 +141,9 @@ import Testing
                 }
                 #expect(answer.evidence == whole.evidence, "\(evidence.name) at \(index)")
                 #expect(answer.evidenceKey == whole.evidenceKey, "\(evidence.name) at \(index)")
-                let place = evidence.bytes[0] == 0x30 ? Self.place(evidence.bytes, index) : "base64"
-                outside[place, default: 0] += 1
+                let location =
+                    evidence.bytes[0] == 0x30 ? Self.location(evidence.bytes, index) : "base64"
+                outside[location, default: 0] += 1
             }
         }
         print("changes outside of what is signed: \(outside)")
@@ -159,7 +160,7 @@ import Testing
         ProcessInfo.processInfo.environment["ASSAY_CHANGES"].flatMap { Int($0) } ?? 60
 
     /// Names the part of a receipt at that offset.
-    private static func place(_ bytes: [UInt8], _ index: Int) -> String {
+    private static func location(_ bytes: [UInt8], _ index: Int) -> String {
         let certificates = AppReceiptFieldTests.certificates(in: bytes)
         func range(of part: [UInt8]) -> Range<Int>? {
             guard let first = part.first else { return nil }
@@ -170,7 +171,7 @@ import Testing
             .map { $0..<$0 + part.count }
         }
         for certificate in certificates {
-            guard let place = range(of: certificate), place.contains(index) else { continue }
+            guard let location = range(of: certificate), location.contains(index) else { continue }
             let parsed = try? Certificate(der: certificate)
             guard let parsed, parsed.extensions.basicConstraints?.isCA == true else {
                 return "the leaf"

@@ -92,19 +92,19 @@ import Testing
     @Test("About one answer in 4,096 is audited, wherever it stands in its batch")
     func sample() {
         var sample = AuditSample()
-        var places: Set<Int> = []
+        var indices: Set<Int> = []
         var audits = 0
         let batches = 400_000
         for _ in 0..<batches {
             if let index = sample.next(of: 8) {
                 #expect((0..<8).contains(index))
-                places.insert(index)
+                indices.insert(index)
                 audits += 1
             }
         }
         let expected = batches * 8 / Limits.answersPerAudit
         #expect((expected / 2...expected * 2).contains(audits), "\(audits)")
-        #expect(places.count == 8)
+        #expect(indices.count == 8)
     }
 
     @Test(

@@ -41,13 +41,13 @@ enum ExplanationAgreement {
         // Policy follows the agreement with a notification only in other evidence.
         let isNested = section.checks.contains { $0.check == .agreement }
         let order = Check.all(of: section.kind, isNested: isNested)
-        let places = section.checks.map { step in order.firstIndex(of: step.check) }
-        let isInOrder = zip(places, places.dropFirst()).allSatisfy { first, second in
+        let indices = section.checks.map { step in order.firstIndex(of: step.check) }
+        let isInOrder = zip(indices, indices.dropFirst()).allSatisfy { first, second in
             guard let first, let second else { return false }
             return first < second
         }
         #expect(
-            isInOrder && !places.contains(nil), "\(section.member) \(section.checks.map(\.check))",
+            isInOrder && !indices.contains(nil), "\(section.member) \(section.checks.map(\.check))",
             sourceLocation: location)
         // What was not reached follows what failed.
         let outcomes = section.checks.map(\.outcome)

@@ -71,9 +71,9 @@ enum Fixture {
             return (name, String(decoding: writer.text, as: UTF8.self))
         }
         for (name, json) in changes {
-            let place = texts.firstIndex { $0.name == name }
-            if let place { texts.remove(at: place) }
-            if let json { texts.insert((name, json), at: place ?? texts.count) }
+            let index = texts.firstIndex { $0.name == name }
+            if let index { texts.remove(at: index) }
+            if let json { texts.insert((name, json), at: index ?? texts.count) }
         }
         return Array(("{" + texts.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}").utf8)
     }

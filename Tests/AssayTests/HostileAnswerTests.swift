@@ -56,14 +56,14 @@ import Testing
             ("itself an answer", .malformed, Array(#"{\"signedTransactions\":[]}"#.utf8)),
         ]
         let good = Answers.tokens(100)
-        for place in [0, 57, 99] {
+        for index in [0, 57, 99] {
             for (name, verdict, token) in cases {
                 var tokens = good
-                tokens[place] = name == "unsigned" ? Array("{}".utf8) : token
+                tokens[index] = name == "unsigned" ? Array("{}".utf8) : token
                 let answer = Answers.verify(Answers.history(tokens))
-                Fixture.expect(answer, verdict, comment: "\(name) at \(place)")
+                Fixture.expect(answer, verdict, comment: "\(name) at \(index)")
                 #expect(
-                    answer.detail.hasPrefix("signedTransactions[\(place)]: "), "\(answer.detail)")
+                    answer.detail.hasPrefix("signedTransactions[\(index)]: "), "\(answer.detail)")
             }
         }
     }

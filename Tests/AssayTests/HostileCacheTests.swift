@@ -40,8 +40,8 @@ import Testing
     private static func forged(_ number: Int) -> [UInt8] {
         var leaf = template.der
         let serial = template.serialNumber
-        for (index, place) in serial.enumerated() where index > 0 {
-            leaf[place] = UInt8(truncatingIfNeeded: number >> (8 * (index - 1)))
+        for (index, offset) in serial.enumerated() where index > 0 {
+            leaf[offset] = UInt8(truncatingIfNeeded: number >> (8 * (index - 1)))
         }
         let ca = Fixture.ca
         return header(

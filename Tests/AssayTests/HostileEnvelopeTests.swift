@@ -183,14 +183,14 @@ import Testing
         ].map { Array($0.utf8) }
         for index in 0..<3 {
             for extra in inserted {
-                for place in [0, parts[index].count / 2, parts[index].count] {
+                for offset in [0, parts[index].count / 2, parts[index].count] {
                     var changed = parts
-                    changed[index].insert(contentsOf: extra, at: place)
+                    changed[index].insert(contentsOf: extra, at: offset)
                     // One line break can follow the token.
-                    let isLineBreak = index == 2 && place == parts[2].count && extra.last == 0x0A
+                    let isLineBreak = index == 2 && offset == parts[2].count && extra.last == 0x0A
                     expect(
                         Fixture.join(changed), isLineBreak ? .valid : .malformed,
-                        comment: "\(index) \(extra) \(place)")
+                        comment: "\(index) \(extra) \(offset)")
                 }
             }
             // A single digit in the last group encodes no byte.

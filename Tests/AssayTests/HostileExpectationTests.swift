@@ -55,11 +55,11 @@ import Testing
         }
         // Canonically equivalent text has other bytes.
         for (text, verdict) in [("\u{E9}", Verdict.valid), ("e\u{301}", .mismatch)] {
-            let places: [(String, Expectations)] = [
+            let members: [(String, Expectations)] = [
                 ("productId", .init(productIds: ["x", text])),
                 ("transactionId", .init(transactionId: text)),
             ]
-            for (member, expectations) in places {
+            for (member, expectations) in members {
                 let token = Fixture.token(Fixture.payload(changing: [member: "\"\u{E9}\""]))
                 let answer = Fixture.verify(token, expecting: expectations)
                 Fixture.expect(answer, verdict, comment: member)

@@ -27,12 +27,12 @@ import Testing
 
     @Test("line 42: one invalid nested item refuses the whole notification")
     func nested() {
-        let places: [(EvidenceKind, String, String)] = [
+        let members: [(EvidenceKind, String, String)] = [
             (.transaction, "data", "signedTransactionInfo"),
             (.renewalInfo, "data", "signedRenewalInfo"),
             (.appTransaction, "appData", "signedAppTransactionInfo"),
         ]
-        for (kind, holder, member) in places {
+        for (kind, holder, member) in members {
             func outer(_ nested: [UInt8]) -> [UInt8] {
                 notification([member: Fixture.quoted(nested)], member: holder)
             }

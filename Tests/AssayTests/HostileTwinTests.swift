@@ -61,8 +61,8 @@ import Testing
     func denied() throws {
         for links in Self.all {
             let trust = Fixture.trust(links.root.der)
-            for place in 0..<3 {
-                let certificate = links.chain.certificates[place]
+            for index in 0..<3 {
+                let certificate = links.chain.certificates[index]
                 let parsed = try Certificate(der: certificate)
                 let names = [
                     certificate, ECDSAForms.twin(of: certificate, links.curve),
@@ -75,7 +75,7 @@ import Testing
                         let token = Fixture.token(Fixture.payload(), chain)
                         Fixture.expect(
                             Fixture.verify(token, by: verifier), .certificateRevoked,
-                            comment: "\(place)")
+                            comment: "\(index)")
                     }
                 }
             }

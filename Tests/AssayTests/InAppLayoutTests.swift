@@ -8,8 +8,8 @@ import Testing
 @Suite struct InAppLayoutTests {
     /// Reads a record's attribute and returns the result in a comparable form.
     private static func read(_ layouts: inout InAppLayouts, _ attribute: [UInt8]) -> String {
-        if let place = layouts.place(of: attribute.span),
-            let (fields, content) = layouts.readKnown(attribute.span, place)
+        if let slot = layouts.slot(of: attribute.span),
+            let (fields, content) = layouts.readKnown(attribute.span, slot)
         {
             return text(fields, Array(attribute[content]), layouts)
         }
@@ -72,10 +72,10 @@ import Testing
             var known = InAppLayouts()
             let right = Self.read(&known, record)
             #expect(Self.read(&known, record) == right)
-            #expect(known.place(of: record.span) != nil)
-            #expect(known.place(of: (record + record).span) != nil)
+            #expect(known.slot(of: record.span) != nil)
+            #expect(known.slot(of: (record + record).span) != nil)
             for count in record.indices {
-                #expect(known.place(of: record.span.extracting(first: count)) == nil)
+                #expect(known.slot(of: record.span.extracting(first: count)) == nil)
             }
             for index in record.indices {
                 var changed = record
@@ -106,12 +106,12 @@ import Testing
         let other = record([0x61, 0x62, 0x63] + octets)
         var layouts = InAppLayouts()
         _ = Self.read(&layouts, ascii)
-        #expect(layouts.place(of: ascii.span) != nil)
-        #expect(layouts.place(of: other.span) == nil)
+        #expect(layouts.slot(of: ascii.span) != nil)
+        #expect(layouts.slot(of: other.span) == nil)
         var fresh = InAppLayouts()
         #expect(Self.read(&layouts, other) == Self.read(&fresh, other))
-        // It would match no record: its place is left to another.
-        #expect(layouts.place(of: other.span) == nil && fresh.places == 0)
+        // It would match no record: its slot is left to another.
+        #expect(layouts.slot(of: other.span) == nil && fresh.slots == 0)
     }
 
     /// Reads more layouts than the table holds, and records without a usable layout.
@@ -152,8 +152,8 @@ import Testing
         var random = SplitMix64(state: 12)
         for _ in 0..<150 {
             var changed = payload(own, 1)
-            let place = changed.count / 2 + Int(random.next() % UInt64(changed.count / 2))
-            changed[place] ^= UInt8(truncatingIfNeeded: random.next()) | 1
+            let slot = changed.count / 2 + Int(random.next() % UInt64(changed.count / 2))
+            changed[slot] ^= UInt8(truncatingIfNeeded: random.next()) | 1
             receipts.append(try minter.sign(changed))
         }
         let cold = try receipts.map { Self.answer($0, try MintedReceipts.verifier()) }
@@ -163,13 +163,13 @@ import Testing
         var unsigned = receipts[0]
         unsigned[unsigned.count - 1] ^= 1
         #expect(Self.answer(unsigned, warm).verdict == .invalidSignature)
-        #expect(warm.layouts.current.places == 0)
+        #expect(warm.layouts.current.slots == 0)
         for _ in 0..<2 {
             for (receipt, answer) in zip(receipts, cold) {
                 #expect(Self.answer(receipt, warm) == answer)
             }
         }
-        #expect(warm.layouts.current.places > 0 && !warm.layouts.current.hasGrown)
+        #expect(warm.layouts.current.slots > 0 && !warm.layouts.current.hasGrown)
         guard case .appReceipt(let receipt) = cold[0].evidence else { return }
         for purchase in receipt.inApp {
             let id = Array(try #require(purchase.transactionId).utf8)

@@ -136,7 +136,7 @@ import Testing
         let next = Self.key(1_000)
         tables.didPin(next)
         #expect(tables.tables == Limits.issuerTables)
-        // A released key frees its place. The next key takes it after enough signatures.
+        // A released key frees its slot. The next key takes it after enough signatures.
         for _ in 0..<2 { tables.noteUse(of: next) }
         keys.removeLast()
         #expect(tables.tables == Limits.issuerTables - 1)

@@ -22,11 +22,11 @@ import Testing
         // One changed octet in each part of each certificate, mostly near its end.
         for index in 0..<3 {
             let size = chain[index].count
-            for place in [4, 40, size / 3, size / 2, size - 257, size - 40, size - 33, size - 1] {
+            for offset in [4, 40, size / 3, size / 2, size - 257, size - 40, size - 33, size - 1] {
                 all.append(
                     (
-                        "certificate \(index), octet \(place)",
-                        try signed { $0.certificates?[index][place] ^= 1 }
+                        "certificate \(index), octet \(offset)",
+                        try signed { $0.certificates?[index][offset] ^= 1 }
                     ))
             }
         }
@@ -167,7 +167,7 @@ import Testing
         let builder = RSAChainBuilder(
             purpose: .receipts, trust: trust, links: links, unknownChains: .validate)
         let date = EffectiveDate(signed: RSAChainTests.now, now: RSAChainTests.now)
-        for number in 0..<Limits.knownBags + 10 {
+        for number in 0..<Limits.knownCertificateSets + 10 {
             let leaf = try Certificate(
                 der: MintedRSA.leaf {
                     $0.serial = [1, UInt8(number >> 8), UInt8(number & 0xFF)]
@@ -176,7 +176,7 @@ import Testing
             for _ in 0..<2 {
                 _ = try builder.validate(leaf: leaf, bag: [leaf, parsed], effectiveDate: date)
             }
-            #expect(links.bags.count <= Limits.knownBags)
+            #expect(links.bags.count <= Limits.knownCertificateSets)
         }
         #expect(links.bags.count == 10)
     }

@@ -48,9 +48,9 @@ import Testing
                 #expect(!holds(signature, message, algorithm == .sha1 ? .sha256 : .sha1))
                 #expect(!holds([0] + signature, message, algorithm))
                 #expect(!holds(Array(signature.dropFirst()), message, algorithm))
-                for place in [0, 1, signature.count / 2, signature.count - 1] {
+                for offset in [0, 1, signature.count / 2, signature.count - 1] {
                     var changed = signature
-                    changed[place] ^= 1
+                    changed[offset] ^= 1
                     #expect(!holds(changed, message, algorithm))
                 }
                 let zero = [UInt8](repeating: 0, count: modulus.count)

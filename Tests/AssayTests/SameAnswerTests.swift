@@ -55,8 +55,8 @@ import Testing
         for index in segments.indices {
             for _ in 0..<3 {
                 var changed = segments
-                let place = Int.random(in: 0..<changed[index].count, using: &random)
-                changed[index][place] ^= 1
+                let offset = Int.random(in: 0..<changed[index].count, using: &random)
+                changed[index][offset] ^= 1
                 all.append(Fixture.join(changed))
             }
             var without = segments

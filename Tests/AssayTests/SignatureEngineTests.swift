@@ -42,7 +42,7 @@ import Testing
         #expect(passes(wrongAt: nil, of: 1))
         #expect(asked == [1, 16])
         for batch in 0..<2 {
-            for place in 0..<16 { #expect(!passes(wrongAt: (batch, place), of: 16)) }
+            for index in 0..<16 { #expect(!passes(wrongAt: (batch, index), of: 16)) }
         }
         for call in 0..<32 { #expect(!passes(wrongAt: (call, 0), of: 1)) }
         #expect(!SignatureEngine.givesExpected { $0.map { _ in .undecided } })

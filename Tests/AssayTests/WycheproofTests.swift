@@ -98,7 +98,7 @@ import Testing
                 }
             }
             let verifier = Batches.verifier(engine)
-            // Batches of eight begin at eight places, so that each signature comes to each place.
+            // Batches of eight begin at eight indices, so that each signature comes to each index.
             let sizes = [1, 2, 3, 7, 64, checks.count].map { (size: $0, first: 0) }
             for (size, first) in sizes + (0..<8).map({ (size: 8, first: $0) }) where size > 0 {
                 for start in stride(from: first, to: checks.count, by: size) {

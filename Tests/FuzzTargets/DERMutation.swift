@@ -102,16 +102,16 @@ enum DERMutation {
     // MARK: Changing
 
     private static func change(_ root: Element, _ mutation: inout FuzzMutation) {
-        var places: [(parent: Element, index: Int)] = []
+        var positions: [(parent: Element, index: Int)] = []
         var open = [root]
         while let parent = open.popLast() {
             for (index, child) in (parent.children ?? []).enumerated() {
-                places.append((parent, index))
+                positions.append((parent, index))
                 if child.children != nil { open.append(child) }
             }
         }
-        guard !places.isEmpty else { return }
-        let (parent, index) = mutation.element(of: places)
+        guard !positions.isEmpty else { return }
+        let (parent, index) = mutation.element(of: positions)
         let element = parent.children![index]
         switch mutation.below(12) {
         case 0: parent.children!.remove(at: index)
@@ -121,7 +121,7 @@ enum DERMutation {
         case 4: element.isIndefinite.toggle()
         case 5: split(element, &mutation)
         case 6:
-            let other = mutation.element(of: places)
+            let other = mutation.element(of: positions)
             parent.children![index] = other.parent.children![other.index].copy
         case 7:
             let wrapper = Element(tag: mutation.element(of: [0x30, 0x31, 0xA0, 0x04]))

@@ -185,7 +185,7 @@ struct ExpectedAnswers {
     private var canBeRefused: UInt64?
     /// True if the stream ends within a frame or can't continue: the server sends a
     /// connection-level response.
-    private var lastWord = false
+    private var hasFinalAnswer = false
 
     init(_ stream: [UInt8]) {
         let limits = FuzzServer.limits
@@ -197,10 +197,10 @@ struct ExpectedAnswers {
             let rest = Array(stream[position...])
             switch decoder.next(in: rest.span) {
             case .needMore:
-                lastWord = true
+                hasFinalAnswer = true
                 return
             case .head(let frame):
-                lastWord = true
+                hasFinalAnswer = true
                 canBeRefused = Self.head(rest, frame.head).id
                 return
             case .frame(let frame):
@@ -208,12 +208,12 @@ struct ExpectedAnswers {
                 position += frame.end
             case .fault(let fault):
                 guard let skip = fault.skip else {
-                    lastWord = true
+                    hasFinalAnswer = true
                     return
                 }
                 complete.append(ResponseHead.connectionId)
                 position += skip
-                lastWord = position > stream.count
+                hasFinalAnswer = position > stream.count
             }
         }
     }
@@ -236,7 +236,7 @@ struct ExpectedAnswers {
 
     func check(_ answers: [FuzzAnswer], _ authority: FuzzAuthority) {
         var open = complete
-        if lastWord { open.append(ResponseHead.connectionId) }
+        if hasFinalAnswer { open.append(ResponseHead.connectionId) }
         if let canBeRefused, answers.count > open.count { open.append(canBeRefused) }
         precondition(answers.map(\.head.id).sorted() == open.sorted(), "not one answer each")
         for answer in answers { check(answer, authority) }

@@ -150,7 +150,7 @@ struct FuzzResolve {
 }
 
 extension Entitlements {
-    /// Without the places of items, which depend on the order.
+    /// Without the indices of items, which depend on the order.
     fileprivate var withoutItems: Entitlements {
         var copy = self
         for index in copy.apps.indices { copy.apps[index].forgetItems() }
@@ -164,8 +164,8 @@ extension AppEntitlements {
     fileprivate mutating func forgetItems() {
         for index in subscriptionGroups.indices {
             subscriptionGroups[index].deciding.decidedBy.item = 0
-            for place in subscriptionGroups[index].subscriptions.indices {
-                subscriptionGroups[index].subscriptions[place].decidedBy.item = 0
+            for offset in subscriptionGroups[index].subscriptions.indices {
+                subscriptionGroups[index].subscriptions[offset].decidedBy.item = 0
             }
         }
         for index in nonConsumables.indices { nonConsumables[index].decidedBy.item = 0 }

@@ -3,7 +3,7 @@ import AssayBytes
 import AssayMint
 
 extension FuzzTarget {
-    /// A scenario file. Invariant: it is refused with a place, or minted; what is minted is JSON,
+    /// A scenario file. Invariant: it is refused with a location, or minted; the result is JSON,
     /// the same each time.
     static func scenario(_ authority: FuzzAuthority) -> FuzzTarget {
         guard
@@ -24,10 +24,10 @@ extension FuzzTarget {
                     let isJSON = (try? JSONDocument.parse(step.expected, limit: .max)) != nil
                     precondition(isJSON, "the expected answer is not JSON")
                 }
-            } catch .invalidMember(let place, _) {
-                precondition(!place.isEmpty, "refused without a place")
-            } catch .unknownMember(_, let place, _) {
-                precondition(!place.isEmpty, "refused without a place")
+            } catch .invalidMember(let location, _) {
+                precondition(!location.isEmpty, "refused without a location")
+            } catch .unknownMember(_, let location, _) {
+                precondition(!location.isEmpty, "refused without a location")
             } catch .malformedScenario(let reason) {
                 precondition(!reason.isEmpty, "refused without a reason")
             } catch {

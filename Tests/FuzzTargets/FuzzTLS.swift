@@ -116,19 +116,19 @@ struct TLSScript {
 struct TLSEdit {
     private let flight: Int
     private let kind: UInt8
-    private let place: Int
+    private let offset: Int
     private let value: UInt8
 
     init(_ bytes: Span<UInt8>) {
         flight = Int(bytes[0])
         kind = bytes[1] % 5
-        place = Int(bytes[2]) << 8 | Int(bytes[3])
+        offset = Int(bytes[2]) << 8 | Int(bytes[3])
         value = bytes[4]
     }
 
     func change(_ bytes: inout [UInt8], flight number: Int) {
         guard number == flight, !bytes.isEmpty else { return }
-        let start = place % bytes.count
+        let start = offset % bytes.count
         let end = min(start + Int(value) + 1, bytes.count)
         switch kind {
         case 0: bytes[start] ^= value

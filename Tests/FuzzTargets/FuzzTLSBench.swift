@@ -67,7 +67,7 @@ final class TLSBench: Sendable {
     }
 
     var clientHello: [UInt8] {
-        let client = TLSSide(contexts.client)
+        let client = TLSPeer(contexts.client)
         _ = client.advance()
         return client.takeCiphertext()
     }
@@ -113,7 +113,7 @@ final class TLSBench: Sendable {
     /// Completes a genuine handshake, sends the script's data with its edits, and returns the
     /// echo.
     func throughSocket(_ script: TLSScript) -> [UInt8] {
-        let client = TLSSide(client(script))
+        let client = TLSPeer(client(script))
         do {
             let socket = try BlockingClient(echo(asksClient: script.asksClient).endpoint)
             try Self.shakeHands(client, socket, script)
@@ -125,7 +125,7 @@ final class TLSBench: Sendable {
     }
 
     private static func talk(
-        _ client: TLSSide, _ socket: BlockingClient, _ script: TLSScript
+        _ client: TLSPeer, _ socket: BlockingClient, _ script: TLSScript
     ) throws {
         for (flight, saying) in script.sayings.enumerated() {
             _ = client.say(saying)
@@ -139,7 +139,7 @@ final class TLSBench: Sendable {
     }
 
     private static func shakeHands(
-        _ client: TLSSide, _ socket: BlockingClient, _ script: TLSScript
+        _ client: TLSPeer, _ socket: BlockingClient, _ script: TLSScript
     ) throws {
         while true {
             _ = client.advance()

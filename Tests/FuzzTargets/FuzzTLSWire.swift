@@ -1,7 +1,7 @@
 import AssayIO
 
 /// One TLS peer in memory.
-final class TLSSide {
+final class TLSPeer {
     private var session: TLSSession
     private(set) var isOpen = false
     private var isOver = false
@@ -54,14 +54,14 @@ final class TLSSide {
 /// Two TLS peers in memory and the wire between them.
 struct TLSWire {
     private let script: TLSScript
-    private let server: TLSSide
-    private let client: TLSSide
+    private let server: TLSPeer
+    private let client: TLSPeer
     private var flights = 0
 
     init(_ script: TLSScript, server: TLSContext, client: TLSContext) {
         self.script = script
-        self.server = TLSSide(server)
-        self.client = TLSSide(client)
+        self.server = TLSPeer(server)
+        self.client = TLSPeer(client)
     }
 
     /// The plaintext that the server read, and the echo that the client read.

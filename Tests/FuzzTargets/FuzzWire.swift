@@ -3,7 +3,7 @@ import AssayWire
 
 /// Frames and heads, each on its own.
 extension FuzzTarget {
-    /// A frame is found at the same place for every split of its bytes.
+    /// A frame is found at the same offset for every split of its bytes.
     static let frame = FuzzTarget(
         "Frame", seeds: frameSeeds, words: ["GET / HTTP/1.1\r\n\r\n", "PRI * HTTP/2.0", "SSH-2.0-"]
     ) { bytes in
@@ -58,7 +58,7 @@ extension FuzzTarget {
         _ = MessageCodec.leadingId(of: bytes)
         if let request = try? codec.decodeRequest(bytes) {
             if let id = MessageCodec.idOfVerify(bytes) {
-                precondition(request.id == id, "the id at a glance")
+                precondition(request.id == id, "the id without decoding")
                 guard case .verify = request.call else { preconditionFailure("another call") }
             }
             var encoded: [UInt8] = []

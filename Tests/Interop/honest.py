@@ -1,6 +1,6 @@
 """An honest client in its own process: sends requests at a steady rate and counts the answers.
 
-usage: honest.py, with its plan as JSON on standard input (see `Plan`), and later a line to stop
+usage: honest.py, with its settings as JSON on standard input (see `Settings`), and later a line to stop
 it. Prints "ready" after the first correct answer, and at the end JSON (`seen`).
 
 Latency counts from the time when the request was due.
@@ -25,7 +25,7 @@ WARM_UP_SECONDS = 15
 
 
 @dataclasses.dataclass
-class Plan:
+class Settings:
     """The requests to send."""
     # HOST:PORT, or the path of a Unix socket.
     address: str
@@ -45,11 +45,11 @@ class Plan:
 
 
 class Honest:
-    def __init__(self, plan):
-        self.plan = plan
-        kind = assay.EvidenceKind.Value("EVIDENCE_KIND_" + plan.kind.upper())
+    def __init__(self, settings):
+        self.settings = settings
+        kind = assay.EvidenceKind.Value("EVIDENCE_KIND_" + settings.kind.upper())
         self.heads = {}
-        self.bodies = [base64.b64decode(text) for text in plan.evidence]
+        self.bodies = [base64.b64decode(text) for text in settings.evidence]
         self.kind = kind
         self.latencies = []
         self.seen = dict.fromkeys(["sent", "valid", "wrong", "refused", "late", "lost"], 0)
@@ -62,7 +62,7 @@ class Honest:
         id, self.next_id = self.next_id, self.next_id + 1
         head, body = verify(
             id, self.kind, body, in_app=assay.IN_APP_SELECTION_NONE, omit_typed_payload=True)
-        head.timeout_ms = self.plan.timeout_ms
+        head.timeout_ms = self.settings.timeout_ms
         return id, frame(head, body)
 
     def judge(self, head, due, now):
@@ -85,7 +85,7 @@ class Honest:
     # ---- One connection, many requests in flight ----
 
     def open(self):
-        self.connection = connect(self.plan.address)
+        self.connection = connect(self.settings.address)
         self.connection.setblocking(False)
         self.answers = Answers()
         self.out = bytearray()
@@ -142,7 +142,7 @@ class Honest:
             self.lose("the server closed the connection")
 
     def ask_steadily(self, is_over):
-        gap = 1 / self.plan.per_second
+        gap = 1 / self.settings.per_second
         due = time.monotonic()
         while not is_over():
             self.exchange(due)
@@ -160,7 +160,7 @@ class Honest:
         self.exchange_rest()
 
     def exchange_rest(self):
-        until = time.monotonic() + self.plan.timeout_ms / 1000 + PATIENCE_SECONDS
+        until = time.monotonic() + self.settings.timeout_ms / 1000 + PATIENCE_SECONDS
         while self.waiting and self.connection is not None and time.monotonic() < until:
             self.exchange(min(until, time.monotonic() + 0.05))
         for _ in self.waiting:
@@ -171,7 +171,7 @@ class Honest:
     def ask_once(self, body, seconds):
         """Returns the head of the answer (id 0 for a refused connection), or None without one."""
         try:
-            with connect(self.plan.address) as connection:
+            with connect(self.settings.address) as connection:
                 connection.settimeout(seconds)
                 connection.sendall(self.request(body)[1])
                 answers = Answers()
@@ -183,12 +183,12 @@ class Honest:
         return None
 
     def ask_afresh(self, is_over):
-        gap = 1 / self.plan.per_second
+        gap = 1 / self.settings.per_second
         while not is_over():
             due = time.monotonic()
             self.seen["sent"] += 1
             head = self.ask_once(
-                self.bodies[0], self.plan.timeout_ms / 1000 + PATIENCE_SECONDS)
+                self.bodies[0], self.settings.timeout_ms / 1000 + PATIENCE_SECONDS)
             if head is None:
                 self.note("lost", "closed without a word, or silence")
             else:
@@ -203,7 +203,7 @@ class Honest:
             if is_over():
                 return
             begin = time.monotonic()
-            until = begin + self.plan.timeout_ms / 1000
+            until = begin + self.settings.timeout_ms / 1000
             self.seen["sent"] += 1
             while True:
                 head = self.ask_once(body, max(0.01, until - time.monotonic()))
@@ -218,10 +218,10 @@ class Honest:
                     self.note("lost", "not valid within its time")
                     break
                 time.sleep(pause)
-            time.sleep(max(0, begin + 1 / self.plan.per_second - time.monotonic()))
+            time.sleep(max(0, begin + 1 / self.settings.per_second - time.monotonic()))
 
     def run(self, is_over):
-        if self.plan.warm_up:
+        if self.settings.warm_up:
             until = time.monotonic() + WARM_UP_SECONDS
             while time.monotonic() < until:
                 head = self.ask_once(self.bodies[0], 5)
@@ -229,9 +229,9 @@ class Honest:
                     break
                 time.sleep(0.05)
         print("ready", flush=True)
-        if self.plan.in_turn:
+        if self.settings.in_turn:
             self.ask_in_turn(is_over)
-        elif self.plan.fresh:
+        elif self.settings.fresh:
             self.ask_afresh(is_over)
         else:
             self.ask_steadily(is_over)
@@ -246,10 +246,10 @@ class Honest:
 
 
 def main():
-    plan = Plan(**json.loads(sys.stdin.readline()))
+    settings = Settings(**json.loads(sys.stdin.readline()))
     selector = selectors.DefaultSelector()
     selector.register(sys.stdin, selectors.EVENT_READ)
-    print(json.dumps(Honest(plan).run(lambda: bool(selector.select(0)))), flush=True)
+    print(json.dumps(Honest(settings).run(lambda: bool(selector.select(0)))), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A client that retries, in a process of its own, as a backend does; for script/scale-out.
 
-usage: retrying.py, with its plan as JSON on standard input (see `Plan`). Each line "mark" after it
+usage: retrying.py, with its settings as JSON on standard input (see `Settings`). Each line "mark" after it
 prints the counts since the last one, "stop" those since the last one after the last answer.
 
 A call is repeated until it has a verdict: on another connection when its own was lost or drains,
@@ -23,7 +23,7 @@ PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.02, 0.5
 
 
 @dataclasses.dataclass
-class Plan:
+class Settings:
     host: str
     port: int
     # Base64 of a token, and the key that the answer must have; without a key it must be refused.
@@ -88,8 +88,8 @@ class Connection(asyncio.Protocol):
 
 
 class Client:
-    def __init__(self, plan):
-        self.plan = plan
+    def __init__(self, settings):
+        self.settings = settings
         self.open = []
         self.next_id = 1
         self.clear()
@@ -105,14 +105,14 @@ class Client:
         while True:
             try:
                 _, connection = await loop.create_connection(
-                    Connection, self.plan.host, self.plan.port)
+                    Connection, self.settings.host, self.settings.port)
             except OSError:
                 failures += 1
                 await asyncio.sleep(pause(failures))
                 continue
             self.open.append(connection)
             born = loop.time()
-            lifetime = self.plan.lifetime_seconds * random.uniform(0.5, 1.5) or None
+            lifetime = self.settings.lifetime_seconds * random.uniform(0.5, 1.5) or None
             try:
                 await asyncio.wait_for(connection.retired.wait(), lifetime)
             except asyncio.TimeoutError:
@@ -132,7 +132,7 @@ class Client:
         loop = asyncio.get_running_loop()
         begin, tries = loop.time(), 0
         self.seen["calls"] += 1
-        while loop.time() < begin + self.plan.patience_seconds:
+        while loop.time() < begin + self.settings.patience_seconds:
             tries += 1
             reason, wait = await self.attempt(body, key)
             if reason is None:
@@ -149,9 +149,9 @@ class Client:
             return "no connection", 0
         id, self.next_id = self.next_id, self.next_id + 1
         head, _ = verify(id, assay.EVIDENCE_KIND_TRANSACTION, body, omit_typed_payload=True)
-        head.timeout_ms = int(self.plan.try_seconds * 1000)
+        head.timeout_ms = int(self.settings.try_seconds * 1000)
         try:
-            answer = await connection.ask(id, frame(head, body), self.plan.try_seconds + 0.25)
+            answer = await connection.ask(id, frame(head, body), self.settings.try_seconds + 0.25)
         except Lost:
             return "connection lost", 0
         except asyncio.TimeoutError:
@@ -168,11 +168,11 @@ class Client:
 
     async def run(self):
         loop = asyncio.get_running_loop()
-        keepers = [loop.create_task(self.keep_connection()) for _ in range(self.plan.connections)]
+        keepers = [loop.create_task(self.keep_connection()) for _ in range(self.settings.connections)]
         calls = set()
         commands = asyncio.Queue()
         loop.add_reader(sys.stdin, lambda: commands.put_nowait(sys.stdin.readline().strip()))
-        evidence = [(base64.b64decode(text), key) for text, key in self.plan.evidence]
+        evidence = [(base64.b64decode(text), key) for text, key in self.settings.evidence]
         due, index = loop.time(), 0
         while True:
             if not commands.empty():
@@ -184,7 +184,7 @@ class Client:
             task = loop.create_task(self.call(body, key))
             calls.add(task)
             task.add_done_callback(calls.discard)
-            due += 1 / self.plan.per_second
+            due += 1 / self.settings.per_second
             await asyncio.sleep(max(0, due - loop.time()))
         await asyncio.gather(*calls)
         self.report()
@@ -205,4 +205,4 @@ def pause(tries):
 
 
 if __name__ == "__main__":
-    asyncio.run(Client(Plan(**json.loads(sys.stdin.readline()))).run())
+    asyncio.run(Client(Settings(**json.loads(sys.stdin.readline()))).run())

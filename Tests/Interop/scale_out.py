@@ -94,12 +94,12 @@ def free_ports(host):
 class Retrying:
     """A process of retrying.py."""
 
-    def __init__(self, port, evidence, **plan):
+    def __init__(self, port, evidence, **settings):
         self.process = subprocess.Popen(
             [sys.executable, str(HERE / "retrying.py")], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, text=True)
-        plan = dict(plan, host="127.0.0.1", port=port, evidence=evidence, per_second=RATE)
-        self.send(json.dumps(plan))
+        settings = dict(settings, host="127.0.0.1", port=port, evidence=evidence, per_second=RATE)
+        self.send(json.dumps(settings))
 
     def send(self, line):
         self.process.stdin.write(line + "\n")

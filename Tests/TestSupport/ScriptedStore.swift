@@ -168,6 +168,6 @@ package final class ScriptedStore: Sendable {
 }
 
 extension String {
-    /// The first place of a text.
+    /// The first offset of a text.
     fileprivate func range(of text: String) -> Range<Index>? { firstRange(of: text) }
 }

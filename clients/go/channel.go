@@ -27,7 +27,7 @@ type pendingCall struct {
 	body     []byte
 	deadline time.Time
 	id       uint64
-	// queuedAt is when it began to wait for a place on the connection.
+	// queuedAt is when it began to wait for a free slot on the connection.
 	queuedAt time.Time
 	// wasRepeated: the call has been on a connection that was lost or drained.
 	wasRepeated bool

@@ -45,7 +45,7 @@ type Options struct {
 	NoRetry bool
 	// InFlightLimit is the number of calls on the connection at once [256]. Others wait.
 	InFlightLimit int
-	// LongestWait is how long a call waits at most for a place on an open connection [1 s]. Then it
+	// LongestWait is how long a call waits at most for a free slot on an open connection [1 s]. Then it
 	// fails with ErrTooMany, and the server learns nothing of it: above a server's capacity some
 	// calls fail early instead of all calls late. Calls with MayWait wait until their deadline; with
 	// 30 s, the longest timeout, all do.
@@ -107,7 +107,7 @@ type Client struct {
 	dial     dialState
 	// openedAt is since when there is a connection.
 	openedAt time.Time
-	// waitTimer is that of calls that wait for a place on the connection.
+	// waitTimer is that of calls that wait for a free slot on the connection.
 	waitTimer *time.Timer
 }
 

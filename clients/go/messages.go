@@ -437,7 +437,7 @@ type ProductDuration struct {
 // not fit into an answer. UNAVAILABLE with retry_after_ms: Apple answered 5xx, or could not be
 // reached. DEADLINE_EXCEEDED: the time limit passed, possibly after attempts that failed.
 // DATA_LOSS: an answer is not as documented, or has a signed member that did not verify; the
-// message names the verdict, and nothing of the answer is believed.
+// message names the verdict, and the whole answer is refused.
 type FetchCall struct {
 	// Any transaction identifier of the customer. Required, unless evidence names one.
 	TransactionID string
@@ -895,7 +895,7 @@ type UnsignedSubscriptionStatus struct {
 type VerifiedNotificationV1 struct {
 	// The receipt in unified_receipt.latest_receipt, verified.
 	Receipt *AppReceipt
-	// Members that nobody signs. They prove nothing.
+	// Unsigned members. They prove nothing.
 	UnsignedMembers *UnsignedNotificationV1
 	// Remarks about the notification. They never change the verdict.
 	Warnings []*EvidenceWarning

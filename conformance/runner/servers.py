@@ -125,14 +125,14 @@ class Servers:
         elif words[0] == "real":
             address = self.real_address(words[1])
         else:
-            place = {
+            location = {
                 "tcp": "tcp", "unix": f"unix {self.file('scripted.sock')}",
                 "tls": f"tls {self.file('server.pem')} {self.file('server-key.pem')}",
                 "tls-wrong-name": f"tls {self.file('wrong-name.pem')} {self.file('wrong-name-key.pem')}",
                 "tls-client": f"tls {self.file('server.pem')} {self.file('server-key.pem')} "
                               + self.file("authority.pem"),
             }[words[0]]
-            address = self.command(f"listen {place} : {script}")
+            address = self.command(f"listen {location} : {script}")
         if address.startswith("error"):
             raise SystemExit(f"conformance: {address}: {script}")
         return re.sub("^[a-z]+(?=:)", scheme, address) if scheme else address
@@ -154,7 +154,7 @@ class Servers:
 
     # ---- The real server -----------------------------------------------------------------------------
 
-    def real_address(self, place):
+    def real_address(self, location):
         if not self.real:
             tls = '[tls]\ncertificate = "server.pem"\nkey = "server-key.pem"\n'
             self.real = self.serve("plain", "tcp://127.0.0.1:0")
@@ -163,7 +163,7 @@ class Servers:
                 "mtls", "tls://127.0.0.1:0", tls + 'client-ca = "authority.pem"')["tls"]
             for name in ["plain", "tls", "mtls"]:
                 self.warm_up(name)
-        return self.real[place]
+        return self.real[location]
 
     def slow_address(self):
         """A server with one worker that verifies every signature by OpenSSL's plain routine."""

@@ -6,7 +6,7 @@ struct UnverifiedSignedData: Sendable {
     let certificates: [Certificate]
     let signer: SignerInfo
     /// These certificates, if a receipt had them before.
-    private let known: KnownBag?
+    private let known: KnownCertificateSet?
 
     /// - Parameter links: the certificates of validated chains, which need not be parsed again.
     init<Content>(

@@ -75,7 +75,7 @@ extension Certificate {
         if let limit = constraints.pathLength, limit < certificatesBelow {
             throw Refusal(
                 .invalidChain,
-                "the path length \(limit) of the \(name) is too small for its place "
+                "the path length \(limit) of the \(name) is too small for its position "
                     + "in the chain")
         }
     }

@@ -98,15 +98,15 @@ struct RSAChainBuilder {
         log?.begin(.leafIssuer, found: "\(bag.count) certificates", expected: leaf.issuerText)
         let issuers = try issuers(of: leaf, in: bag)
         if log == nil, let known = known(leaf, issuers, effectiveDate) {
-            if let bag = KnownBag(bag, known, purpose) { links.bags.keep(bag) }
+            if let bag = KnownCertificateSet(bag, known, purpose) { links.bags.keep(bag) }
             return .validated(known)
         }
         return try validate(leaf, under: issuers, effectiveDate)
     }
 
-    /// The chain of a known leaf, found without the other certificates of its issuer's name,
-    /// which anybody can add to a receipt. The result equals that of the full search, because its
-    /// root is the first one that any candidate names as its issuer. Nil where this is not
+    /// Finds the chain of a known leaf without the other certificates of its issuer's name, which
+    /// an attacker can add to a receipt. The result equals that of the full search, because its
+    /// root is the first one that any candidate names as its issuer. Returns nil if that is not
     /// certain.
     private func known(
         _ leaf: Certificate, _ issuers: [Certificate], _ effectiveDate: EffectiveDate

@@ -39,7 +39,7 @@ final class ValidatedLinks: Sendable {
     private let refusals = Locked<[ChainID: Refusal]>([:])
     private let verificationCount = Atomic<Int>(0)
     /// The certificates of receipts whose links have been verified.
-    let bags = KnownBags()
+    let bags = KnownCertificateSets()
     /// The statuses of the certificates of chains that have validated.
     let revocation: RevocationStatuses
 

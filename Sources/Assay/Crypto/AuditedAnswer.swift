@@ -43,7 +43,7 @@ public struct AuditedAnswer: Sendable {
 }
 
 /// Chooses the answers of one thread that are audited: about one in `answersPerAudit`, at random
-/// places, so that nobody who sends tokens knows which.
+/// positions, so that nobody who sends tokens knows which.
 struct AuditSample {
     private let answersPerAudit: Int
     /// Answers before the next one that is audited.

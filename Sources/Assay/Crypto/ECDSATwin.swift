@@ -41,11 +41,11 @@ enum ECDSATwin {
         var result = order
         var borrow = 0
         for index in 1...order.count {
-            let place = order.count - index
+            let offset = order.count - index
             let subtrahend = index <= number.count ? Int(number[number.count - index]) : 0
-            let value = Int(order[place]) - subtrahend - borrow
+            let value = Int(order[offset]) - subtrahend - borrow
             borrow = value < 0 ? 1 : 0
-            result[place] = UInt8(value & 0xFF)
+            result[offset] = UInt8(value & 0xFF)
         }
         let magnitude = Array(result.drop { $0 == 0 })
         return borrow == 0 && !magnitude.isEmpty ? magnitude : nil

@@ -52,7 +52,7 @@ package final class IssuerTables: Sendable {
     package func noteUse(of key: PublicKey) {
         guard building != .never, key.issuerTable == nil else { return }
         let uses = key.countUses(1).newValue
-        // Asks again after as many signatures, in case all places were taken.
+        // Asks again after as many signatures, in case all slots were taken.
         if uses % Limits.issuerTableUses == 0 || building == .onRequest && uses == 2 {
             request(key)
         }
@@ -80,7 +80,7 @@ package final class IssuerTables: Sendable {
         guard let holds = answer else {
             return key.verifiesECDSA(signature, over: message, digest: digest)
         }
-        // At random places, so that nobody who sends chains knows which.
+        // At random slots, so that nobody who sends chains knows which.
         if Int.random(in: 0..<engine.certificatesPerAudit) == 0 {
             engine.keep(AuditedAnswer(key, signature, overDigest: octets, holds: holds))
         }

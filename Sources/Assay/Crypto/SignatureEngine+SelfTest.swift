@@ -1,7 +1,7 @@
 import AssayCurves
 
 extension SignatureEngine {
-    /// Whether this engine accepts a known good signature and refuses damaged ones, at each place
+    /// Whether this engine accepts a known good signature and refuses damaged ones, at each index
     /// of a batch and alone. Tested once in a process: some milliseconds, most of it for the
     /// generators' tables, which are needed anyway.
     var passesSelfTest: Bool {
@@ -34,7 +34,7 @@ extension SignatureEngine {
     }
 
     /// Whether a routine gives the expected outcomes: good and damaged signatures alternate, each
-    /// place of the batch has both, and each stands alone as well.
+    /// index of the batch has both, and each stands alone as well.
     static func givesExpected(_ verify: ([SelfTestSample]) -> [P256Verification.Outcome]) -> Bool {
         (0..<2).allSatisfy { phase in
             let samples = (0..<selfTestSize).map { SelfTestSample($0 % 2 == phase ? nil : $0) }
@@ -61,9 +61,9 @@ extension SignatureEngine {
     static func givesExpected384(_ verify: ([UInt8], [UInt8], [UInt8]) -> Bool?) -> Bool {
         let good = [digest384, r384, s384]
         return verify(good[0], good[1], good[2]) == true
-            && good.indices.allSatisfy { place in
+            && good.indices.allSatisfy { index in
                 var damaged = good
-                damaged[place][47 - place] ^= 1
+                damaged[index][47 - index] ^= 1
                 return verify(damaged[0], damaged[1], damaged[2]) == false
             }
     }

@@ -66,20 +66,20 @@ extension Explanation {
 
     /// The parts of evidence that is not verified.
     private func claims(of inspection: Inspection, _ bytes: inout Int) -> [Content] {
-        let place = inspection.member.isEmpty ? "" : " of " + inspection.member
+        let location = inspection.member.isEmpty ? "" : " of " + inspection.member
         var contents: [Content] = []
         if let header = inspection.header {
             let fields = ExplanationFields(
                 of: header.root, excluding: "x5c", at: now, within: &bytes)
             contents.append(
                 Content(
-                    title: "header" + place, isVerified: false, fields: fields, text: nil,
+                    title: "header" + location, isVerified: false, fields: fields, text: nil,
                     records: InAppPurchases(), recordCount: 0))
         }
         if inspection.payload != nil || inspection.payloadText != nil {
             contents.append(
                 Content(
-                    title: "payload" + place, isVerified: false,
+                    title: "payload" + location, isVerified: false,
                     fields: inspection.payload.map { fields($0.root, &bytes) },
                     text: inspection.payloadText,
                     records: inspection.receipt?.inApp ?? InAppPurchases(),

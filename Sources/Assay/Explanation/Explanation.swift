@@ -104,15 +104,15 @@ package struct Explanation: Sendable {
 
     private static func sections(_ entries: [CheckLog.Entry], isRefused: Bool) -> [Section] {
         var sections: [Section] = []
-        var places: [String: Int] = [:]
+        var indices: [String: Int] = [:]
         var failing: Set<String> = []
         for entry in entries {
-            if places[entry.member] == nil {
-                places[entry.member] = sections.count
+            if indices[entry.member] == nil {
+                indices[entry.member] = sections.count
                 sections.append(Section(member: entry.member, kind: entry.kind, checks: []))
             }
             if entry.hasFailed { failing.insert(entry.member) }
-            sections[places[entry.member]!].checks.append(
+            sections[indices[entry.member]!].checks.append(
                 Step(
                     check: entry.check, outcome: entry.hasFailed ? .failed : .passed,
                     found: entry.found, expected: entry.expected))

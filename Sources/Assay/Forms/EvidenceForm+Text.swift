@@ -74,11 +74,11 @@ extension EvidenceForm {
                 .dataURI,
                 "a data: URI at offset \(text.offset): send what follows the comma")
         }
-        return place(text) ?? message(text) ?? formBody(text)
+        return address(text) ?? message(text) ?? formBody(text)
     }
 
-    /// The name of a place instead of its content.
-    private static func place(_ text: FormText) -> EvidenceForm? {
+    /// A URL or path instead of the content.
+    private static func address(_ text: FormText) -> EvidenceForm? {
         if text.starts("http://", ignoringCase: true) || text.starts("https://", ignoringCase: true)
         {
             return EvidenceForm(.address, "the address of a page: send the evidence itself")

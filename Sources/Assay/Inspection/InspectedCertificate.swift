@@ -5,7 +5,7 @@ package struct InspectedCertificate: Sendable {
     package let byteCount: Int
     /// SHA-256 of its bytes.
     package let fingerprint: Fingerprint
-    /// Nil where the bytes are no certificate.
+    /// Nil if the bytes are no certificate.
     package let fields: Fields?
     /// Why the bytes are no certificate.
     package let fault: String?

@@ -42,9 +42,9 @@ struct InAppCollector {
     ///   - meanwhile: called between the stages.
     @inline(__always)
     mutating func readKnown(_ bytes: Span<UInt8>, meanwhile: () -> Void) -> Int? {
-        guard let place = layouts.place(of: bytes) else { return nil }
+        guard let slot = layouts.slot(of: bytes) else { return nil }
         meanwhile()
-        guard let (record, content) = layouts.readKnown(bytes, place) else { return nil }
+        guard let (record, content) = layouts.readKnown(bytes, slot) else { return nil }
         meanwhile()
         keep(record, bytes.extracting(content), arrived: bytes.count)
         return content.upperBound

@@ -8,11 +8,11 @@ import AssayModels
 /// that can differ are read. Any other record is read attribute by attribute, with the same
 /// result.
 struct InAppLayouts: Sendable {
-    /// The remembered layouts, one per place. The arrays below hold the data of all layouts:
+    /// The remembered layouts, one per slot. The arrays below hold the data of all layouts:
     /// separate arrays for each layout would be reference-counted with each record.
     private var layouts: [Layout] = []
-    /// The place of the next new layout.
-    private var nextPlace = 0
+    /// The slot of the next new layout.
+    private var nextSlot = 0
     /// One record per layout, after its attribute's header, and a mask of the bits that have to
     /// match.
     private var records: [UInt8] = []
@@ -35,7 +35,7 @@ struct InAppLayouts: Sendable {
     }
 
     private struct Layout: Sendable {
-        /// The first octets, which include the size. 0 for an empty place, with which no
+        /// The first octets, which include the size. 0 for an empty slot, with which no
         /// attribute begins.
         var head: UInt64 = 0
         /// Octets per record, with its attribute's header.
@@ -55,14 +55,14 @@ struct InAppLayouts: Sendable {
         var range = 0..<0
     }
 
-    /// Returns the place of the layout that the attribute at the front of the bytes has; nil if it
+    /// Returns the slot of the layout that the attribute at the front of the bytes has; nil if it
     /// is not an in-app record of a remembered layout.
     @inline(__always)
-    func place(of bytes: Span<UInt8>) -> Int? {
+    func slot(of bytes: Span<UInt8>) -> Int? {
         guard bytes.count >= Self.headOctets else { return nil }
         let head = bytes.word(at: 0)
-        for place in layouts.indices where layouts[place].head == head && matches(bytes, place) {
-            return place
+        for slot in layouts.indices where layouts[slot].head == head && matches(bytes, slot) {
+            return slot
         }
         return nil
     }
@@ -70,36 +70,36 @@ struct InAppLayouts: Sendable {
     /// Reads the record in the attribute at the front of the bytes. Returns its fields and its
     /// range, whose end is the attribute's; nil if a value is invalid.
     ///
-    /// - Precondition: the attribute has the layout at that place.
+    /// - Precondition: the attribute has the layout at that slot.
     @inline(__always)
     mutating func readKnown(
-        _ bytes: Span<UInt8>, _ place: Int
+        _ bytes: Span<UInt8>, _ slot: Int
     ) -> (fields: InAppPurchases.Compact, content: Range<Int>)? {
         if !unknown.isEmpty { unknown = [] }
-        var fields = layouts[place].fields
-        let start = place * Limits.inAppLayoutAttributes
-        for index in start..<start + layouts[place].numberCount {
+        var fields = layouts[slot].fields
+        let start = slot * Limits.inAppLayoutAttributes
+        for index in start..<start + layouts[slot].numberCount {
             guard let number = Self.integer(bytes, numbers[index].range) else { return nil }
             fields.values[numbers[index].field.rawValue] = number
         }
-        for index in start..<start + layouts[place].dateCount {
+        for index in start..<start + layouts[slot].dateCount {
             let field = dates[index].field
             guard let date = try? parsedDates.parse(bytes, dates[index].range, of: field) else {
                 return nil
             }
             fields.values[field.rawValue] = date
         }
-        return (fields, layouts[place].header..<layouts[place].size)
+        return (fields, layouts[slot].header..<layouts[slot].size)
     }
 
     /// Octets of `Layout.head`.
     private static let headOctets = 8
 
     @inline(__always)
-    private func matches(_ bytes: Span<UInt8>, _ place: Int) -> Bool {
-        let size = layouts[place].size
+    private func matches(_ bytes: Span<UInt8>, _ slot: Int) -> Bool {
+        let size = layouts[slot].size
         guard size <= bytes.count else { return false }
-        let start = place * Limits.inAppLayoutBytes
+        let start = slot * Limits.inAppLayoutBytes
         return bytes.extracting(0..<size).equals(
             records.span.extracting(start..<start + size),
             where: fixed.span.extracting(start..<start + size))
@@ -170,16 +170,16 @@ struct InAppLayouts: Sendable {
             })
         else { return }
         if layouts.isEmpty { allocateLayouts() }
-        let place = nextPlace
-        // Once the places are full, only every fourth miss replaces a layout: if no two records
+        let slot = nextSlot
+        // Once the slots are full, only every fourth miss replaces a layout: if no two records
         // are alike, remembering each costs more than it saves.
         misses += 1
-        guard layouts[place].size == 0 || misses % 4 == 0 else { return }
-        nextPlace = (place + 1) % Limits.inAppLayouts
-        layouts[place] = Layout(
+        guard layouts[slot].size == 0 || misses % 4 == 0 else { return }
+        nextSlot = (slot + 1) % Limits.inAppLayouts
+        layouts[slot] = Layout(
             head: whole.word(at: 0), size: whole.count, header: content.lowerBound,
             fields: fields)
-        let start = place * Limits.inAppLayoutBytes
+        let start = slot * Limits.inAppLayoutBytes
         hasGrown = true
         whole.copy(to: &records, at: start)
         fixed.fill(start..<start + whole.count, with: 0xFF)
@@ -189,13 +189,13 @@ struct InAppLayouts: Sendable {
             vary(
                 known,
                 value.lowerBound + content.lowerBound..<value.upperBound + content.lowerBound,
-                of: whole, at: place)
+                of: whole, at: slot)
         }
     }
 
     /// Excludes an attribute's value from the comparison with the layout, if it can differ.
     private mutating func vary(
-        _ attribute: InAppAttribute, _ value: Range<Int>, of whole: Span<UInt8>, at place: Int
+        _ attribute: InAppAttribute, _ value: Range<Int>, of whole: Span<UInt8>, at slot: Int
     ) {
         var range = value
         var mask: UInt8 = 0
@@ -211,19 +211,19 @@ struct InAppLayouts: Sendable {
         }
         switch attribute {
         case .number(let field):
-            let next = place * Limits.inAppLayoutAttributes + layouts[place].numberCount
+            let next = slot * Limits.inAppLayoutAttributes + layouts[slot].numberCount
             numbers[next] = Varying(field: field, range: range)
-            layouts[place].numberCount += 1
+            layouts[slot].numberCount += 1
         case .date(let field):
-            let next = place * Limits.inAppLayoutAttributes + layouts[place].dateCount
+            let next = slot * Limits.inAppLayoutAttributes + layouts[slot].dateCount
             dates[next] = Varying(field: field, range: range)
-            layouts[place].dateCount += 1
+            layouts[slot].dateCount += 1
         case .text:
             // Text that is ASCII needs no further check; other text is left to `read`.
             mask = 0x80
         case .unpublished: break
         }
-        let start = place * Limits.inAppLayoutBytes
+        let start = slot * Limits.inAppLayoutBytes
         let octets = start + range.lowerBound..<start + range.upperBound
         fixed.fill(octets, with: mask)
         // Clears the values: they are a customer's and are never compared.
@@ -234,7 +234,7 @@ struct InAppLayouts: Sendable {
     private static let smallestBytes = 32
 
     /// The number of remembered layouts, and the octets of their records; for tests.
-    var places: Int { layouts.count { $0.size > 0 } }
+    var slots: Int { layouts.count { $0.size > 0 } }
     var remembered: [UInt8] { records }
 
     /// A copy of the layouts as the starting point for another receipt.

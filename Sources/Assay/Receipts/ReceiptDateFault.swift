@@ -19,8 +19,8 @@ enum ReceiptDateFault {
             var list = try content.readInside(.set)
             while !list.isAtEnd {
                 let field = try ReceiptAttributeFields(&list)
-                let place = " of in-app record \(record)"
-                if let sentence = try sentence(field, list.inside(field.value), recordDates, place)
+                let suffix = " of in-app record \(record)"
+                if let sentence = try sentence(field, list.inside(field.value), recordDates, suffix)
                 {
                     return sentence
                 }
@@ -33,7 +33,7 @@ enum ReceiptDateFault {
 
     private static func sentence(
         _ field: ReceiptAttributeFields, _ value: consuming DERReader, _ names: [Int64: String],
-        _ place: String
+        _ suffix: String
     ) throws(DERError) -> String? {
         var value = value
         guard let name = names[field.type], let range = try value.readTextRange() else {
@@ -46,7 +46,7 @@ enum ReceiptDateFault {
         } catch {
             let shown = String(
                 decoding: text.array(0..<min(text.count, longestText)), as: UTF8.self)
-            return "attribute \(field.type) (\(name))\(place) is \(quoted(shown)): \(error)"
+            return "attribute \(field.type) (\(name))\(suffix) is \(quoted(shown)): \(error)"
         }
     }
 

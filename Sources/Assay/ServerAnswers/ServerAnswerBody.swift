@@ -8,7 +8,7 @@ import AssayModels
 struct ServerAnswerBody: Sendable {
     /// One member that holds a JWS.
     struct SignedMember: Sendable {
-        /// Its place, such as `signedTransactions[3]`.
+        /// Its location, such as `signedTransactions[3]`.
         let path: String
         let kind: EvidenceKind
         /// A string.

@@ -89,16 +89,16 @@ struct ExplainPage {
         let title = failures.count == 1 ? "Failed check" : "Failed checks"
         var text = "<section class=\"card\"><h2>\(title)</h2><ol class=\"checks\">"
         for (label, member, step) in failures {
-            let place = [result.items.count > 1 ? label : "", member].filter { !$0.isEmpty }
-            text += ExplanationHTML.item(step, at: place.joined(separator: ", "))
+            let location = [result.items.count > 1 ? label : "", member].filter { !$0.isEmpty }
+            text += ExplanationHTML.item(step, at: location.joined(separator: ", "))
         }
         return text + "</ol></section>\n"
     }
 
     private func problems(of result: ExplanationSet) -> String {
         let items = result.problems.map { label, text in
-            let place = result.items.count > 1 ? label + ": " : ""
-            return "<li>\((place + text).htmlEscaped)</li>"
+            let location = result.items.count > 1 ? label + ": " : ""
+            return "<li>\((location + text).htmlEscaped)</li>"
         }
         return items.isEmpty
             ? ""

@@ -64,10 +64,10 @@ struct ExplanationHTML {
         return text
     }
 
-    /// - Parameter place: the item and member; empty for none.
-    static func item(_ step: Explanation.Step, at place: String = "") -> String {
+    /// - Parameter location: the item and member; empty for none.
+    static func item(_ step: Explanation.Step, at location: String = "") -> String {
         let outcome = step.outcome == .notReached ? "notreached" : step.outcome.rawValue
-        let start = place.isEmpty ? "" : place.htmlEscaped + ": "
+        let start = location.isEmpty ? "" : location.htmlEscaped + ": "
         var text = "<li class=\"\(outcome)\"><b>\(start)\(step.check.statement.htmlEscaped)"
         text += step.outcome == .passed ? "</b>" : ": \(step.outcome.rawValue)</b>"
         if step.found != nil || step.expected != nil {

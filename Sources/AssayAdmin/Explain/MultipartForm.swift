@@ -4,7 +4,7 @@ package struct MultipartForm: Sendable {
         package let name: String
         /// Nil for a field that is no file.
         package let fileName: String?
-        /// The content's place in the body.
+        /// The content's offset in the body.
         package let content: Range<Int>
     }
 

@@ -54,17 +54,17 @@ struct Timeline {
     /// The products in the order of their first record, the latest ones if there are many.
     private var products: [(product: String, periods: [Period])] {
         var lines: [(product: String, periods: [Period])] = []
-        var places: [String: Int] = [:]
+        var indices: [String: Int] = [:]
         for record in records {
             guard let date = record.purchaseDate else { continue }
             let product = String((record.productId ?? "?").prefix(80))
-            if places[product] == nil {
-                places[product] = lines.count
+            if indices[product] == nil {
+                indices[product] = lines.count
                 lines.append((product, []))
             }
             let end = record.expiresDate.flatMap { $0 > date ? $0.milliseconds : nil }
             let until = end.map { " to " + Timestamp(milliseconds: $0).rfc3339 } ?? ""
-            lines[places[product]!].periods.append(
+            lines[indices[product]!].periods.append(
                 Period(
                     start: date.milliseconds, end: end,
                     isRefunded: record.cancellationDate != nil,

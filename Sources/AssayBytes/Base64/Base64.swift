@@ -73,7 +73,7 @@ extension Base64Error: CustomStringConvertible {
 final class Base64Digits: Sendable {
     /// The value of each character, or `invalid`.
     private let values: [256 of UInt8]
-    /// Maps each place in a block and each character to the octets that it adds, lowest first.
+    /// Maps each position in a block and each character to the octets that it adds, lowest first.
     /// The highest bit marks characters that are not digits.
     private let blocks: [UInt32]
     /// The digits in which the alphabets differ, of the values 62 and 63.
@@ -94,10 +94,10 @@ final class Base64Digits: Sendable {
         for index in alphabet.indices { values[Int(alphabet[index])] = UInt8(index) }
         self.values = values
         var blocks: [UInt32] = []
-        for place in 0..<4 {
+        for position in 0..<4 {
             for index in values.indices {
                 let value = UInt32(values[index])
-                let bits = value << UInt32(18 - place * 6)
+                let bits = value << UInt32(18 - position * 6)
                 blocks.append(value < 64 ? (bits << 8).byteSwapped : 1 << 31)
             }
         }

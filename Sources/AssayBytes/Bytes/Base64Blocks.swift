@@ -27,12 +27,12 @@ extension Span<UInt8> {
                         let start = buffer.baseAddress
                     else { return false }
                     let output = unsafe start + initialized
-                    // Vector instructions decode the front, if the processor has them.
-                    let front = unsafe assay_base64_decode(
+                    // Vector instructions decode the beginning, if the processor has them.
+                    let decoded = unsafe assay_base64_decode(
                         text, count, output, digit62, digit63)
                     let seen = unsafe Base64Blocks.decode(
-                        UnsafeRawPointer(text + front), blocks &- front / 4, tables,
-                        to: UnsafeMutableRawPointer(output + front / 4 &* 3))
+                        UnsafeRawPointer(text + decoded), blocks &- decoded / 4, tables,
+                        to: UnsafeMutableRawPointer(output + decoded / 4 &* 3))
                     initialized += blocks * 3
                     return seen >> 31 == 0
                 }

@@ -10,13 +10,13 @@ package final class JSONDocument: Sendable {
     /// The tokens in depth-first order: a container, then its content. An object's content is
     /// name, value, name, …
     @usableFromInline let tokens: [JSONToken]
-    /// The places of the root object's members.
-    @usableFromInline let rootPlaces: JSONPlaces
+    /// The index of the root object's members.
+    @usableFromInline let rootNames: JSONNameIndex
 
-    private init(text: [UInt8], tokens: [JSONToken], rootPlaces: JSONPlaces) {
+    private init(text: [UInt8], tokens: [JSONToken], rootNames: JSONNameIndex) {
         self.text = text
         self.tokens = tokens
-        self.rootPlaces = rootPlaces
+        self.rootNames = rootNames
     }
 
     /// Parses a text of at most `limit` bytes, `depth` levels of objects and arrays, and `values`
@@ -28,7 +28,7 @@ package final class JSONDocument: Sendable {
         guard text.count <= min(limit, Int(UInt32.max)) else { throw .tooLarge(limit: limit) }
         var reader = JSONReader(text.span, depth: depth, values: values)
         let tokens = try reader.readDocument()
-        return JSONDocument(text: text, tokens: tokens, rootPlaces: reader.rootPlaces)
+        return JSONDocument(text: text, tokens: tokens, rootNames: reader.rootNames)
     }
 
     /// Parses a copy of the text, of at most `limit` bytes.
@@ -56,7 +56,7 @@ package final class JSONDocument: Sendable {
     ) throws(Failure) -> Result {
         let (text, tokens) = (text, tokens)
         var members = JSONMembers(
-            text: text.span, tokens: tokens.span, places: rootPlaces, object: 0)
+            text: text.span, tokens: tokens.span, names: rootNames, object: 0)
         return try body(&members)
     }
 }

@@ -7,7 +7,7 @@ package enum JSONError: Error, Equatable {
     case byteOrderMark
     /// Ends inside a value.
     case unexpectedEnd
-    /// A byte that is not allowed in this place.
+    /// A byte that is not allowed in this position.
     case unexpectedByte(offset: Int)
     /// Bytes other than white space after the value.
     case trailingBytes(offset: Int)

@@ -26,7 +26,7 @@ package struct JSONName: ExpressibleByStringLiteral, Sendable {
 package struct JSONMembers: ~Escapable {
     @usableFromInline let text: Span<UInt8>
     @usableFromInline let tokens: Span<JSONToken>
-    @usableFromInline let places: JSONPlaces
+    @usableFromInline let names: JSONNameIndex
     @usableFromInline let start: Int
     @usableFromInline let end: Int
     /// The token index of the name where the next lookup begins.
@@ -34,10 +34,10 @@ package struct JSONMembers: ~Escapable {
 
     @_lifetime(copy text, copy tokens)
     @inlinable
-    init(text: Span<UInt8>, tokens: Span<JSONToken>, places: JSONPlaces, object: Int) {
+    init(text: Span<UInt8>, tokens: Span<JSONToken>, names: JSONNameIndex, object: Int) {
         self.text = text
         self.tokens = tokens
-        self.places = places
+        self.names = names
         start = object + 1
         end = Int(tokens[object].next)
         position = start
@@ -50,7 +50,7 @@ package struct JSONMembers: ~Escapable {
     /// Returns the token index of the member's value.
     @inlinable @inline(__always)
     mutating func find(_ name: JSONName) -> Int? {
-        switch places.place(JSONPlaces.slot(name.tag)) {
+        switch names.entry(JSONNameIndex.slot(name.tag)) {
         case .none: nil
         case .only(let index): isName(tokens[index], name.tag, name.name.bytes) ? index + 1 : nil
         case .several: search(name)
@@ -200,7 +200,7 @@ package struct JSONMembers: ~Escapable {
     ) throws(JSONError) -> Object? {
         guard let index = present(name) else { return nil }
         guard tokens[index].kind == .object else { throw wrongType(name, .object) }
-        var members = JSONMembers(text: text, tokens: tokens, places: .unknown, object: index)
+        var members = JSONMembers(text: text, tokens: tokens, names: .unknown, object: index)
         return try body(&members)
     }
 
@@ -215,7 +215,7 @@ package struct JSONMembers: ~Escapable {
         var index = array + 1
         while index < tokens[array].next {
             guard tokens[index].kind == .object else { throw wrongType(name, .objects) }
-            var members = JSONMembers(text: text, tokens: tokens, places: .unknown, object: index)
+            var members = JSONMembers(text: text, tokens: tokens, names: .unknown, object: index)
             objects.append(try body(&members))
             index = Int(tokens[index].next)
         }
@@ -235,7 +235,7 @@ package struct JSONMembers: ~Escapable {
             let value = index + 1
             if tokens[value].kind == .object {
                 var members = JSONMembers(
-                    text: text, tokens: tokens, places: .unknown, object: value)
+                    text: text, tokens: tokens, names: .unknown, object: value)
                 if members.has(first) ? true : members.has(second) {
                     objects.append((text.string(tokens[index]), try body(&members)))
                 }

@@ -1,26 +1,26 @@
 /// Indexes the members of one object by six bits of their names' tags: nearly every lookup finds
 /// its member at once, or finds that it is absent.
 @usableFromInline
-struct JSONPlaces: Sendable {
+struct JSONNameIndex: Sendable {
     /// Maps six tag bits to the token index of the only name with those bits, to `none` or to
     /// `several`.
-    @usableFromInline var places: [64 of UInt8]
+    @usableFromInline var entries: [64 of UInt8]
 
     @inlinable static var none: UInt8 { 0 }
     @inlinable static var several: UInt8 { 255 }
 
     /// The index of an object without members; the index of an object with any members.
     @inlinable @inline(__always)
-    static var empty: JSONPlaces { JSONPlaces(places: .init(repeating: none)) }
+    static var empty: JSONNameIndex { JSONNameIndex(entries: .init(repeating: none)) }
     @inlinable
-    static var unknown: JSONPlaces { JSONPlaces(places: .init(repeating: several)) }
+    static var unknown: JSONNameIndex { JSONNameIndex(entries: .init(repeating: several)) }
 
     @inlinable @inline(__always)
-    init(places: [64 of UInt8]) { self.places = places }
+    init(entries: [64 of UInt8]) { self.entries = entries }
 
     /// The result of a lookup by tag.
     @usableFromInline
-    enum Place {
+    enum Entry {
         case none
         /// At this token or absent.
         case only(Int)
@@ -31,11 +31,11 @@ struct JSONPlaces: Sendable {
     static func slot(_ tag: UInt16) -> Int { Int((tag >> 1) & 63) }
 
     @inlinable @inline(__always)
-    func place(_ slot: Int) -> Place {
-        switch places[slot] {
+    func entry(_ slot: Int) -> Entry {
+        switch entries[slot] {
         case Self.none: .none
         case Self.several: .several
-        case let place: .only(Int(place))
+        case let token: .only(Int(token))
         }
     }
 
@@ -48,8 +48,8 @@ struct JSONPlaces: Sendable {
             return true
         }
         let slot = Self.slot(tag)
-        let isTaken = places[slot] != Self.none
-        places[slot] = isTaken || token >= Int(Self.several) ? Self.several : UInt8(token)
+        let isTaken = entries[slot] != Self.none
+        entries[slot] = isTaken || token >= Int(Self.several) ? Self.several : UInt8(token)
         return isTaken
     }
 }
@@ -62,11 +62,11 @@ struct JSONNames {
     /// Token index of the object.
     private let object: Int
     private var count = 0
-    private var seen = JSONPlaces.empty
+    private var seen = JSONNameIndex.empty
 
     init(object: Int) { self.object = object }
 
-    var places: JSONPlaces {
+    var index: JSONNameIndex {
         count > JSONLimits.membersComparedDirectly ? .unknown : seen
     }
 

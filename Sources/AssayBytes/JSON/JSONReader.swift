@@ -7,8 +7,8 @@ struct JSONReader: ~Escapable {
     /// The offset of the next byte. Every `read…` function advances it past what it read.
     private var position = 0
     private var tokens: [JSONToken] = []
-    /// The places of the root's members, if the root is an object.
-    private(set) var rootPlaces = JSONPlaces.empty
+    /// The index of the root's members, if the root is an object.
+    private(set) var rootNames = JSONNameIndex.empty
 
     /// The maximum nesting depth of objects and arrays.
     private let depthLimit: Int
@@ -79,7 +79,7 @@ struct JSONReader: ~Escapable {
             case UInt8(ascii: "}"):
                 closeContainer(object)
                 try names.finish(tokens, text)
-                if object == 0 { rootPlaces = names.places }
+                if object == 0 { rootNames = names.index }
                 return
             default: throw .unexpectedByte(offset: position)
             }

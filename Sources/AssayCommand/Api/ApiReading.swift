@@ -95,7 +95,7 @@ final class ApiFolder {
         count += 1
         let digits = String(count)
         let number = String(repeating: "0", count: max(4 - digits.count, 0)) + digits
-        // Purchases of a customer are nobody else's business.
+        // Purchases of a customer are private, so only the user can read the file.
         try Output.file(
             path + "\(name)-\(number).json", body, mode: 0o600, instead: "folder")
     }

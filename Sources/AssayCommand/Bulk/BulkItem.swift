@@ -3,11 +3,11 @@ import AssayBytes
 
 /// One item of a bulk verification: evidence, or the fault that left none.
 struct BulkItem: Sendable {
-    let place: Place
+    let source: Source
     let content: Result<[UInt8], BulkFault>
 
     /// Where the item comes from, for its record in the output.
-    enum Place: Sendable {
+    enum Source: Sendable {
         case line(Int)
         case file(String)
     }
@@ -20,7 +20,7 @@ struct BulkItem: Sendable {
     ///   the evidence.
     func evidence(member: String?) throws(BulkFault) -> [UInt8] {
         let content = try content.get()
-        guard case .line = place else { return content }
+        guard case .line = source else { return content }
         guard content.span.isUTF8 else { throw .notUTF8(EvidenceForm.detect(content.span)) }
         guard let member else { return content }
         let value: JSONValue?
@@ -101,11 +101,11 @@ enum BulkAnswer: Sendable {
         }
     }
 
-    /// Appends the record: one line of JSON that begins with the place.
-    func append(to text: inout [UInt8], at place: BulkItem.Place) {
+    /// Appends the record: one line of JSON that begins with the source.
+    func append(to text: inout [UInt8], at source: BulkItem.Source) {
         var writer = JSONWriter()
         writer.object { record in
-            switch place {
+            switch source {
             case .line(let number): record.member("line", Int64(number))
             case .file(let path): record.member("file", path)
             }
@@ -116,7 +116,7 @@ enum BulkAnswer: Sendable {
         }
         var record = writer.text
         if case .verified(let report) = self {
-            // The report of a single file, with the place before its first member.
+            // The report of a single file, with the source before its first member.
             record[record.count - 1] = UInt8(ascii: ",")
             record += report.json.dropFirst()
         }

@@ -80,7 +80,7 @@ struct BulkReader {
     }
 
     mutating func readFiles(_ paths: [String]) {
-        for path in paths where isWanted { add(BulkItem(place: .file(path), content: read(path))) }
+        for path in paths where isWanted { add(BulkItem(source: .file(path), content: read(path))) }
         flush()
     }
 
@@ -96,9 +96,9 @@ struct BulkReader {
         switch line {
         case .tooLong:
             let fault = BulkFault.lineTooLong(limit: BulkLimits.lineBytes)
-            add(BulkItem(place: .line(number), content: .failure(fault)))
+            add(BulkItem(source: .line(number), content: .failure(fault)))
         case .text(let text) where text.allSatisfy({ $0 == 0x20 || $0 == 0x09 }): emptyLines += 1
-        case .text(let text): add(BulkItem(place: .line(number), content: .success(text)))
+        case .text(let text): add(BulkItem(source: .line(number), content: .success(text)))
         }
     }
 

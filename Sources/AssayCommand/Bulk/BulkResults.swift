@@ -21,7 +21,7 @@ struct BulkRecords: Sendable {
         // A record has the payload, and not the certificates and signatures of its evidence.
         text.reserveCapacity(bytes / 4)
         for (item, answer) in zip(batch.items, answers) {
-            answer.append(to: &text, at: item.place)
+            answer.append(to: &text, at: item.source)
             tally.note(answer, bytes: item.bytes)
         }
     }

@@ -18,9 +18,9 @@ struct AppSettings {
     /// Whether to accept the 1024-bit key of the oldest transaction receipts.
     var allowsLegacyKey = true
     var secrets = AppSecrets()
-    /// Nil where Fetch is off.
+    /// The settings of Fetch; nil if it is off.
     var store: FetchSettings?
-    /// Nil where signing is off.
+    /// The settings of signing; nil if it is off.
     var keys: SigningSettings?
     /// Accepted purchases of Google Play; by default none.
     var google = PurchasePolicy()

@@ -1,14 +1,14 @@
-/// A problem in a configuration: its place, its reason, and the remedy.
+/// A problem in a configuration: its location, its reason, and the remedy.
 struct ConfigurationProblem: Error, Equatable, CustomStringConvertible {
     /// The file, flag or environment variable.
     let source: String
     /// A key path such as `app[2].environments[1]`, or a line; empty for the whole source.
-    let place: String
+    let location: String
     let problem: String
     let remedy: String
 
     var description: String {
-        "\(source): \(place.isEmpty ? "" : place + ": ")\(problem); \(remedy)"
+        "\(source): \(location.isEmpty ? "" : location + ": ")\(problem); \(remedy)"
     }
 }
 

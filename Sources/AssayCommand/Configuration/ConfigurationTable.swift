@@ -25,7 +25,7 @@ final class ConfigurationTable {
         // The parser would silently stop at a NUL.
         guard let string = String(validating: text, as: UTF8.self), !text.contains(0) else {
             throw ConfigurationProblem(
-                source: file, place: "", problem: "not UTF-8 text", remedy: "save it as UTF-8")
+                source: file, location: "", problem: "not UTF-8 text", remedy: "save it as UTF-8")
         }
         if let found = TOMLPreflight.first(in: text) { throw problem(found, in: text, of: file) }
         do {
@@ -34,20 +34,20 @@ final class ConfigurationTable {
         } catch let error as TOMLParseError {
             let begin = error.source.begin
             throw ConfigurationProblem(
-                source: file, place: "line \(begin.line), column \(begin.column)",
+                source: file, location: "line \(begin.line), column \(begin.column)",
                 problem: "not TOML: \(error.description)", remedy: "see https://toml.io/en/v1.0.0")
         } catch {
             throw ConfigurationProblem(
-                source: file, place: "", problem: "not TOML: \(error)",
+                source: file, location: "", problem: "not TOML: \(error)",
                 remedy: "see https://toml.io/en/v1.0.0")
         }
     }
 
     private static func problem(
-        _ found: (trap: TOMLPreflight, place: Int), in text: [UInt8], of file: String
+        _ found: (trap: TOMLPreflight, offset: Int), in text: [UInt8], of file: String
     ) -> ConfigurationProblem {
         let newline = UInt8(ascii: "\n")
-        let before = text[..<found.place]
+        let before = text[..<found.offset]
         let line = before.count { $0 == newline } + 1
         let column = before.count - (before.lastIndex(of: newline) ?? -1)
         let (problem, remedy) =
@@ -63,7 +63,7 @@ final class ConfigurationTable {
             case .dateOrTime: ("a date or time: no setting has one", "put it in quotes")
             }
         return ConfigurationProblem(
-            source: file, place: "line \(line), column \(column)", problem: problem,
+            source: file, location: "line \(line), column \(column)", problem: problem,
             remedy: remedy)
     }
 
@@ -86,7 +86,7 @@ final class ConfigurationTable {
         let index = element.map { "[\($0)]" } ?? ""
         notes.problems.append(
             ConfigurationProblem(
-                source: file, place: place(key) + index, problem: problem, remedy: remedy))
+                source: file, location: location(key) + index, problem: problem, remedy: remedy))
     }
 
     // MARK: Values
@@ -126,7 +126,7 @@ final class ConfigurationTable {
 
     func table(_ key: String) -> ConfigurationTable? {
         value(key, "a table: [\(key)]") { $0.table }.map {
-            ConfigurationTable(file: file, path: place(key), table: $0, notes: notes)
+            ConfigurationTable(file: file, path: location(key), table: $0, notes: notes)
         }
     }
 
@@ -139,7 +139,7 @@ final class ConfigurationTable {
                 return nil
             }
             return ConfigurationTable(
-                file: file, path: place(key) + "[\(index + 1)]", table: table, notes: notes)
+                file: file, path: location(key) + "[\(index + 1)]", table: table, notes: notes)
         }
     }
 
@@ -162,5 +162,5 @@ final class ConfigurationTable {
         return value
     }
 
-    private func place(_ key: String) -> String { path.isEmpty ? key : path + "." + key }
+    private func location(_ key: String) -> String { path.isEmpty ? key : path + "." + key }
 }

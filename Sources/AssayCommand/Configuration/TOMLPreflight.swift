@@ -17,7 +17,7 @@ enum TOMLPreflight: Equatable {
     static let mostDots = 100
 
     /// The first such input, and the number of bytes before it.
-    static func first(in text: [UInt8]) -> (trap: TOMLPreflight, place: Int)? {
+    static func first(in text: [UInt8]) -> (trap: TOMLPreflight, offset: Int)? {
         var scan = TOMLScan(text: text)
         return scan.first()
     }
@@ -35,7 +35,7 @@ private struct TOMLScan {
 
     init(text: [UInt8]) { self.text = text }
 
-    mutating func first() -> (trap: TOMLPreflight, place: Int)? {
+    mutating func first() -> (trap: TOMLPreflight, offset: Int)? {
         while position < text.count {
             let byte = text[position]
             switch byte {

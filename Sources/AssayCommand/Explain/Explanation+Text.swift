@@ -59,8 +59,8 @@ extension ExplanationSet {
         guard !failures.isEmpty else { return [] }
         var lines = [failures.count == 1 ? "FAILED CHECK" : "FAILED CHECKS"]
         for (label, member, step) in failures {
-            let place = [items.count > 1 ? label : "", member].filter { !$0.isEmpty }
-            lines += step.lines(at: TerminalText.escaped(place.joined(separator: ", ")))
+            let location = [items.count > 1 ? label : "", member].filter { !$0.isEmpty }
+            lines += step.lines(at: TerminalText.escaped(location.joined(separator: ", ")))
         }
         return lines + [""]
     }
@@ -124,16 +124,16 @@ extension Explanation {
 
 extension Explanation.Section {
     fileprivate var lines: [String] {
-        let place = member.isEmpty ? "" : " OF " + TerminalText.escaped(member)
-        return ["CHECKS\(place)"] + checks.flatMap { $0.lines(at: "") }
+        let location = member.isEmpty ? "" : " OF " + TerminalText.escaped(member)
+        return ["CHECKS\(location)"] + checks.flatMap { $0.lines(at: "") }
     }
 }
 
 extension Explanation.Step {
     /// The outcome, and what was compared.
-    fileprivate func lines(at place: String) -> [String] {
+    fileprivate func lines(at location: String) -> [String] {
         let outcome = outcome == .failed ? "FAILED" : outcome.rawValue
-        let prefix = place.isEmpty ? "" : place + ": "
+        let prefix = location.isEmpty ? "" : location + ": "
         var lines = ["  \(outcome.padded(to: 11))  \(prefix)\(check.statement)"]
         var compared: [String] = []
         if let found { compared.append("found \(found)") }

@@ -78,33 +78,33 @@ struct LoadCommand: AsyncParsableCommand {
         let interruption = LoadInterruption()
         let watching = try interruption.watch()
         defer { watching.stop() }
-        var plan = pace.plan(to: server, app: app, serverProcess: serverPid)
-        plan.tls = try tls.context(for: server)
+        var settings = pace.settings(to: server, app: app, serverProcess: serverPid)
+        settings.tls = try tls.context(for: server)
         if pace.sweep {
-            try await sweep(plan, groups, interruption)
+            try await sweep(settings, groups, interruption)
         } else {
-            try await once(plan, groups, interruption)
+            try await once(settings, groups, interruption)
         }
     }
 
     private func once(
-        _ plan: LoadPlan, _ groups: [LoadGroup], _ interruption: LoadInterruption
+        _ settings: LoadSettings, _ groups: [LoadGroup], _ interruption: LoadInterruption
     ) async throws {
         let about = output.needsRecord ? await askAbout() : nil
-        let result = try await measure(plan, groups, interruption)
+        let result = try await measure(settings, groups, interruption)
         try report(result, result.summary, of: about)
         if !result.isClean || result.lateReason != nil { throw ExitStatus.refused }
     }
 
     private func sweep(
-        _ plan: LoadPlan, _ groups: [LoadGroup], _ interruption: LoadInterruption
+        _ settings: LoadSettings, _ groups: [LoadGroup], _ interruption: LoadInterruption
     ) async throws {
         let about = output.needsRecord ? await askAbout() : nil
         let search = RateSweep(bound: pace.p99, firstRate: pace.rate ?? 1000)
         let steps: [RateSweep.Step]
         do throws(LoadError) {
             steps = try await search.search { rate throws(LoadError) in
-                var step = plan
+                var step = settings
                 step.pace = .open(rate: rate, pace.arrivals)
                 return try await LoadRun(step, groups).run(interruption.flag)
             } note: { step in
@@ -155,10 +155,10 @@ struct LoadCommand: AsyncParsableCommand {
     }
 
     private func measure(
-        _ plan: LoadPlan, _ groups: [LoadGroup], _ interruption: LoadInterruption
+        _ settings: LoadSettings, _ groups: [LoadGroup], _ interruption: LoadInterruption
     ) async throws -> LoadResult {
         let quiet = output.quiet
-        let run = LoadRun(plan, groups) { moment in
+        let run = LoadRun(settings, groups) { moment in
             if !quiet { Output.note(moment.line) }
         }
         do throws(LoadError) {

@@ -101,16 +101,16 @@ struct LoadPaceOptions: ParsableArguments {
         }
     }
 
-    func plan(to server: Endpoint, app: String, serverProcess: Int32?) -> LoadPlan {
-        var plan = LoadPlan(
+    func settings(to server: Endpoint, app: String, serverProcess: Int32?) -> LoadSettings {
+        var settings = LoadSettings(
             endpoint: server, pace: closed ? .closed : .open(rate: rate ?? 1000, arrivals),
             connections: connections, depth: depth ?? (closed ? 1 : LoadLimits.openDepth),
             threads: threads, duration: .seconds(duration), warmUp: .seconds(warmUp),
             timeout: .seconds(timeout), app: app, serverProcess: serverProcess)
-        plan.mayWait = mayWait
-        plan.longestWait = longestWait.map { .milliseconds($0) }
-        plan.latenessLimit = UInt64(lateLimit * 1e6)
-        return plan
+        settings.mayWait = mayWait
+        settings.longestWait = longestWait.map { .milliseconds($0) }
+        settings.latenessLimit = UInt64(lateLimit * 1e6)
+        return settings
     }
 
     /// The number of requests of a whole run, if known. An unknown chain can be sent only once.

@@ -139,9 +139,9 @@ extension MintError {
             "\(name) was not made by 'assay mint ca': Apple's evidence can't be minted"
         case .notAToken(let kind): "a \(kind.name) is not a JWS"
         case .malformedScenario(let reason): "it is not a scenario: \(reason)"
-        case .unknownMember(let name, let place, let known):
-            "\(place): unknown \"\(name)\": " + Suggestion.remedy(for: name, among: known)
-        case .invalidMember(let place, let reason): "\(place) \(reason)"
+        case .unknownMember(let name, let location, let known):
+            "\(location): unknown \"\(name)\": " + Suggestion.remedy(for: name, among: known)
+        case .invalidMember(let location, let reason): "\(location) \(reason)"
         case .missingIssuerKey(let name): "\(name) is missing: it must sign"
         }
     }

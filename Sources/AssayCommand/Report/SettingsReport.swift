@@ -21,7 +21,7 @@ extension ServerSettings {
         for endpoint in listen where endpoint.isOpenToOthers {
             add(
                 "warning",
-                "other machines can reach \(endpoint), without TLS: anybody on the way can read "
+                "other machines can reach \(endpoint), without TLS: others on the network can read "
                     + "evidence and change verdicts")
         }
         if let endpoint = admin.endpoint { add("admin", endpoint.description) }

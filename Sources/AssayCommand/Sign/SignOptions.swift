@@ -82,7 +82,7 @@ struct SignPromotionalOffer: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With version 2: any transaction of the customer, whom alone the offer then serves.",
+            "With version 2: any transaction of the customer. The offer is for this customer only.",
             valueName: "id"))
     var transactionId: String?
 

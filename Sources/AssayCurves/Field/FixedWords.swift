@@ -41,10 +41,12 @@ extension FixedWords {
         self[Self.count &- 1] = self[Self.count &- 1] &>> low
     }
 
-    /// The octet with the weight 256^`place`.
+    /// The octet with the weight 256^`position`.
     @inline(__always)
-    func byte(_ place: Int) -> UInt8 {
-        UInt8(truncatingIfNeeded: self[place &>> 3] &>> UInt64(truncatingIfNeeded: place & 7 &* 8))
+    func byte(_ position: Int) -> UInt8 {
+        UInt8(
+            truncatingIfNeeded: self[position &>> 3]
+                &>> UInt64(truncatingIfNeeded: position & 7 &* 8))
     }
 }
 
@@ -54,7 +56,8 @@ extension Span<UInt8> {
     fileprivate var bigEndianWord: UInt64 {
         // The compiler makes one load of these.
         if count == 8 {
-            let high = UInt64(self[0]) << 56 | UInt64(self[1]) << 48 | UInt64(self[2]) << 40
+            let high =
+                UInt64(self[0]) << 56 | UInt64(self[1]) << 48 | UInt64(self[2]) << 40
                 | UInt64(self[3]) << 32
             return high | UInt64(self[4]) << 24 | UInt64(self[5]) << 16 | UInt64(self[6]) << 8
                 | UInt64(self[7])

@@ -15,7 +15,7 @@ internal import CAssayP256
     private static let toInverse = P256Field(Words4(1024, 0, 0, 0))
     private static let slots = Int(assay_p256_pair_slots)
 
-    /// The places of the first point and of the sum of each pair.
+    /// The slots of the first point and of the sum of each pair.
     private let first: UnsafeMutablePointer<UInt32>
     private let sums: UnsafeMutablePointer<UInt32>
     private let products: UnsafeMutableRawPointer

@@ -16,18 +16,18 @@ package enum NonAdjacentForm {
     ) {
         let count = count(Words.self)
         unsafe digits.update(repeating: 0, count: count)
-        var (place, carry) = (0, 0)
-        while place < count {
-            if scalar.bits(1, from: place) == carry {
+        var (position, carry) = (0, 0)
+        while position < count {
+            if scalar.bits(1, from: position) == carry {
                 // The bit and the carry make 0, or 2 with the carry kept.
-                place += 1
+                position += 1
                 continue
             }
-            let value = scalar.bits(width, from: place) + carry
+            let value = scalar.bits(width, from: position) + carry
             // From 2⁴ on, the digit is less by 2⁵ and the rest more by 1.
             carry = value >> (width - 1)
-            unsafe digits[place] = Int8(truncatingIfNeeded: value - carry << width)
-            place += width
+            unsafe digits[position] = Int8(truncatingIfNeeded: value - carry << width)
+            position += width
         }
     }
 }

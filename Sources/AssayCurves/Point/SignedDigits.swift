@@ -27,7 +27,7 @@ enum SignedDigits {
 }
 
 extension FixedWords {
-    /// The bits from a place on, at most 16, with zeros beyond the last word.
+    /// The bits from a position on, at most 16, with zeros beyond the last word.
     @inline(__always)
     func bits(_ count: Int, from start: Int) -> Int {
         let (word, shift) = (start &>> 6, UInt64(truncatingIfNeeded: start & 63))

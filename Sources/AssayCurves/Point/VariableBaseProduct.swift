@@ -29,15 +29,15 @@ package enum VariableBaseProduct<Curve: PrimeCurve> {
     private static func sum(
         _ digits: UnsafePointer<Int8>, _ count: Int, _ multiples: UnsafePointer<Point>
     ) -> JacobianPoint<Curve>? {
-        var place = count - 1
-        while place >= 0, unsafe digits[place] == 0 { place -= 1 }
-        guard place >= 0 else { return nil }
+        var position = count - 1
+        while position >= 0, unsafe digits[position] == 0 { position -= 1 }
+        guard position >= 0 else { return nil }
         // The first digit is positive, as the scalar is.
-        var sum = unsafe JacobianPoint(multiples[Int(digits[place]) >> 1])
-        while place > 0 {
-            place &-= 1
+        var sum = unsafe JacobianPoint(multiples[Int(digits[position]) >> 1])
+        while position > 0 {
+            position &-= 1
             sum.double()
-            let digit = unsafe Int(digits[place])
+            let digit = unsafe Int(digits[position])
             if digit == 0 { continue }
             let multiple = unsafe multiples[Int(digit.magnitude) &>> 1]
             sum.add(digit < 0 ? -multiple : multiple)

@@ -41,7 +41,7 @@ package enum ECDSAOutcome: Sendable {
     /// infinity. Another implementation has to decide.
     case undecided
 
-    /// Nil where another implementation has to decide.
+    /// Whether the signature holds; nil if another implementation must decide.
     package var holds: Bool? {
         switch self {
         case .holds: true

@@ -20,7 +20,7 @@ package struct HTTP2Fields: Sendable {
     func withPairs(_ body: (UnsafeBufferPointer<nghttp2_nv>) -> Void) {
         unsafe bytes.withUnsafeBufferPointer { buffer in
             // Not read if it is empty.
-            guard var place = unsafe UnsafeMutablePointer(mutating: buffer.baseAddress) else {
+            guard var pointer = unsafe UnsafeMutablePointer(mutating: buffer.baseAddress) else {
                 return unsafe body(UnsafeBufferPointer(start: nil, count: 0))
             }
             unsafe withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: lengths.count) {
@@ -29,9 +29,9 @@ package struct HTTP2Fields: Sendable {
                     unsafe pairs.initializeElement(
                         at: index,
                         to: nghttp2_nv(
-                            name: place, value: place + name, namelen: name, valuelen: value,
+                            name: pointer, value: pointer + name, namelen: name, valuelen: value,
                             flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue)))
-                    unsafe place += name + value
+                    unsafe pointer += name + value
                 }
                 unsafe body(UnsafeBufferPointer(pairs))
             }

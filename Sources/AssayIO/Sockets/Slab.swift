@@ -30,7 +30,7 @@ final class Slab: @unchecked Sendable {
         unsafe (memory + offset).update(from: source.memory + start, count: count)
     }
 
-    /// Copies bytes to the front, or to a later place.
+    /// Copies bytes to the front, or to a later offset.
     func copy(_ bytes: Span<UInt8>, to offset: Int = 0) {
         precondition(offset >= 0 && offset <= capacity && bytes.count <= capacity - offset)
         unsafe bytes.withUnsafeBufferPointer { bytes in

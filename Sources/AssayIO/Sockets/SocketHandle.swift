@@ -38,7 +38,7 @@ package class SocketHandle: Handle {
     final func boundPort() throws(LoopError) -> UInt16 {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        // The port is at the same place in sockaddr_in and sockaddr_in6.
+        // The port is at the same offset in sockaddr_in and sockaddr_in6.
         let (code, port) = unsafe withUnsafeMutableBytes(of: &storage) { bytes in
             let address = unsafe bytes.assumingMemoryBound(to: sockaddr.self).baseAddress!
             let code = unsafe getsockname(descriptor, address, &length)

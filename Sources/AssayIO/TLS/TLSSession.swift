@@ -231,10 +231,10 @@ package struct TLSSession: ~Copyable {
 private enum PeerNames {
     static func all(of certificate: OpaquePointer) -> CertificateNames {
         var names = CertificateNames()
-        var place: Int32 = 0
-        if let raw = unsafe X509_get_ext_d2i(certificate, NID_subject_alt_name, &place, nil) {
+        var critical: Int32 = 0
+        if let raw = unsafe X509_get_ext_d2i(certificate, NID_subject_alt_name, &critical, nil) {
             unsafe add(alternative: OpaquePointer(raw), to: &names)
-        } else if place != Self.absent {
+        } else if critical != Self.absent {
             // The alternative names can't be decoded, or appear twice.
             return names
         }

@@ -185,12 +185,12 @@ extension LocalStore {
         for (name, _) in object.pairs where name != "scenario" && name != "environment" {
             throw StoreProblem("unknown \"\(name)\": a customer has scenario and environment")
         }
-        var side = StoreSide.production
+        var environment = APIEnvironment.production
         if let name = object["environment"] {
-            guard let found = name.string.flatMap(StoreSide.init) else {
+            guard let found = name.string.flatMap(APIEnvironment.init) else {
                 throw StoreProblem("environment must be Production or Sandbox")
             }
-            side = found
+            environment = found
         }
         guard let value = object["scenario"] else {
             throw StoreProblem("scenario must be a name, or the object of a scenario file")
@@ -206,7 +206,7 @@ extension LocalStore {
             throw StoreProblem("the scenario can't be used: \(error.sentence)")
         }
         beginMove(to: now)
-        let number = try add(scenario, side)
+        let number = try add(scenario, environment)
         return .moving(isForm ? .page : .customer(number))
     }
 
@@ -270,7 +270,7 @@ extension LocalStore {
                         item.member("time", entry.time)
                         item.member("method", entry.method.rawValue)
                         item.member("path", entry.path)
-                        item.member("environment", entry.side.rawValue)
+                        item.member("environment", entry.environment.rawValue)
                         item.member("status", Int64(entry.status))
                         item.member("note", entry.note)
                     }
@@ -296,7 +296,7 @@ extension StoreCustomer {
     func write(to object: inout JSONWriter, at now: Timestamp) {
         object.member("customer", Int64(number))
         object.member("scenario", life.scenario.name)
-        object.member("environment", side.rawValue)
+        object.member("environment", environment.rawValue)
         object.member("appTransactionId", life.identity.appTransactionId)
         object.member("appAccountToken", life.identity.appAccountToken)
         object.array("steps") { list in

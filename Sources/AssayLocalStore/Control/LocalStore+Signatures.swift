@@ -8,23 +8,23 @@ import AssayModels
 extension LocalStore {
     mutating func checkSignature(_ request: StoreRequest) throws(StoreProblem) -> StoreAnswer {
         let (object, _) = try Self.body(request)
-        var side = StoreSide.production
+        var environment = APIEnvironment.production
         if let name = object["environment"] {
-            guard let found = name.string.flatMap(StoreSide.init) else {
+            guard let found = name.string.flatMap(APIEnvironment.init) else {
                 throw StoreProblem("environment must be Production or Sandbox")
             }
-            side = found
+            environment = found
         }
         let moment = Timestamp(milliseconds: request.time)
         do throws(SignatureRefusal) {
             let kind: String
             if let jws = object["jws"]?.string {
-                kind = try checkToken(jws, side, at: moment)
+                kind = try checkToken(jws, environment, at: moment)
             } else if object["signature"] != nil {
                 try checkVersionOne(object, at: moment)
                 kind = "promotional-offer"
             } else if let answer = object["retentionAnswer"]?.members {
-                kind = try checkRetention(answer, side, at: moment)
+                kind = try checkRetention(answer, environment, at: moment)
             } else {
                 throw SignatureRefusal.malformed
             }
@@ -44,7 +44,7 @@ extension LocalStore {
 
     /// Checks a JWS. Returns its audience.
     private mutating func checkToken(
-        _ text: String, _ side: StoreSide, at now: Timestamp
+        _ text: String, _ environment: APIEnvironment, at now: Timestamp
     ) throws(SignatureRefusal) -> String {
         let claims = try settings.tokens.claims(ofSignature: text)
         guard let audience = claims["aud"]?.string, Self.audiences.contains(audience) else {
@@ -60,11 +60,11 @@ extension LocalStore {
         case "promotional-offer":
             try checkProduct(claims["productId"])
             try Self.checkFilled(claims["offerIdentifier"], .offer)
-            if let id = claims["transactionId"], !id.isNull { try checkCustomer(id, side) }
+            if let id = claims["transactionId"], !id.isNull { try checkCustomer(id, environment) }
         case "introductory-offer-eligibility":
             try checkProduct(claims["productId"])
             guard claims["allowIntroductoryOffer"]?.bool != nil else { throw .eligibility }
-            try checkCustomer(claims["transactionId"], side)
+            try checkCustomer(claims["transactionId"], environment)
         default: try Self.checkRequest(claims["request"])
         }
         try use(nonce: claims["nonce"])
@@ -88,9 +88,10 @@ extension LocalStore {
     }
 
     private func checkCustomer(
-        _ value: JSONValue?, _ side: StoreSide
+        _ value: JSONValue?, _ environment: APIEnvironment
     ) throws(SignatureRefusal) {
-        guard let id = value?.string, customers.contains(where: { $0.has(id, in: side) }) else {
+        guard let id = value?.string, customers.contains(where: { $0.has(id, in: environment) })
+        else {
             throw .transaction
         }
     }
@@ -147,20 +148,20 @@ extension LocalStore {
 
     /// Checks what a backend answers to a retention request. Returns the answer's member.
     private mutating func checkRetention(
-        _ answer: JSONObject, _ side: StoreSide, at now: Timestamp
+        _ answer: JSONObject, _ environment: APIEnvironment, at now: Timestamp
     ) throws(SignatureRefusal) -> String {
         guard answer.count == 1, let (name, value) = answer.pairs.first,
             let content = value.members
         else { throw .answer }
         guard let id = content["messageIdentifier"]?.string,
-            messaging[side]?.has(message: id) == true
+            messaging[environment]?.has(message: id) == true
         else { throw .message }
         switch name {
         case "message": break
         case "alternateProduct": try checkProduct(content["productId"])
         case "promotionalOffer":
             if let token = content["promotionalOfferSignatureV2"]?.string {
-                guard try checkToken(token, side, at: now) == Self.audiences[0] else {
+                guard try checkToken(token, environment, at: now) == Self.audiences[0] else {
                     throw .audience
                 }
             } else if let signed = content["promotionalOfferSignatureV1"]?.members {
@@ -184,7 +185,7 @@ extension LocalStore {
                 let document = try? JSONDocument.parse(json),
                 let token = document.root["signatureInfo"]?["token"]?.string
             else { throw .answer }
-            guard try checkToken(token, side, at: now) == Self.audiences[2] else {
+            guard try checkToken(token, environment, at: now) == Self.audiences[2] else {
                 throw .audience
             }
         default: throw .answer
@@ -209,7 +210,7 @@ extension LocalStore {
             payload.member("productId", subscription.productId)
             payload.member("userLocale", object["locale"]?.string ?? "en-US")
             payload.member("requestIdentifier", Samples.uuid(9, Int(truncatingIfNeeded: number)))
-            payload.member("environment", customer.side.rawValue)
+            payload.member("environment", customer.environment.rawValue)
             payload.member("signedDate", now.milliseconds)
         }
         do throws(MintError) {

@@ -5,7 +5,7 @@ struct RequestLog: Sendable {
         var time: Int64
         var method: StoreMethod
         var path: String
-        var side: StoreSide
+        var environment: APIEnvironment
         var status: Int
         /// Why the answer is what it is, where it is not the usual one.
         var note: String?
@@ -18,13 +18,16 @@ struct RequestLog: Sendable {
     /// Characters of a path that are kept.
     private static let pathLength = 200
 
-    mutating func add(_ request: StoreRequest, _ side: StoreSide, _ status: Int, _ note: String?) {
+    mutating func add(
+        _ request: StoreRequest, _ environment: APIEnvironment, _ status: Int, _ note: String?
+    ) {
         total += 1
         if entries.count == StoreLimits.requests { entries.removeFirst() }
         entries.append(
             Entry(
                 time: request.time, method: request.method,
-                path: String(request.path.prefix(Self.pathLength)), side: side, status: status,
+                path: String(request.path.prefix(Self.pathLength)), environment: environment,
+                status: status,
                 note: note))
     }
 }

@@ -2,20 +2,20 @@ import AssayBytes
 
 /// The reports of external purchases that a backend sent, of both environments.
 struct ExternalPurchaseReports: Sendable {
-    private var reports: [StoreSide: [String: [UInt8]]] = [:]
+    private var reports: [APIEnvironment: [String: [UInt8]]] = [:]
 
-    subscript(side: StoreSide, request: String) -> [UInt8]? {
-        reports[side]?[request.lowercased()]
+    subscript(environment: APIEnvironment, request: String) -> [UInt8]? {
+        reports[environment]?[request.lowercased()]
     }
 
     /// Adds a report. Returns false if its request was taken before, or there are too many.
-    mutating func add(_ json: [UInt8], of request: String, in side: StoreSide) -> Bool {
-        var known = reports[side] ?? [:]
+    mutating func add(_ json: [UInt8], of request: String, in environment: APIEnvironment) -> Bool {
+        var known = reports[environment] ?? [:]
         guard known[request.lowercased()] == nil, known.count < StoreLimits.records else {
             return false
         }
         known[request.lowercased()] = json
-        reports[side] = known
+        reports[environment] = known
         return true
     }
 }
@@ -26,7 +26,7 @@ extension LocalStore {
         _ call: StoreCall, _ request: StoreRequest
     ) throws(AppleError) -> StoreAnswer {
         if let name = call.parameters.first {
-            guard let report = externalReports[call.side, name] else { return .bare(404) }
+            guard let report = externalReports[call.environment, name] else { return .bare(404) }
             return StoreAnswer(body: report)
         }
         let report = try request.object()
@@ -36,10 +36,10 @@ extension LocalStore {
         let hasItems = report["lineItems"]?.elements?.first { _ in true } != nil
         // Reports of a token of the sandbox go there, and others do not.
         let isSandbox = report["externalPurchaseId"]?.string?.hasPrefix("SANDBOX")
-        guard isSandbox == (call.side == .sandbox),
+        guard isSandbox == (call.environment == .sandbox),
             let status = report["status"]?.string, !status.isEmpty,
             (status == "LINE_ITEM") == hasItems,
-            externalReports.add(request.body, of: name, in: call.side)
+            externalReports.add(request.body, of: name, in: call.environment)
         else { throw .generalBadRequest }
         return .bare(200)
     }

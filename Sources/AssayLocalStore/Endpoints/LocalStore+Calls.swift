@@ -25,7 +25,7 @@ extension LocalStore {
             }
         }
         answer.delivery = fault?.delivery ?? answer.delivery
-        requests.add(request, call.side, answer.status, reason)
+        requests.add(request, call.environment, answer.status, reason)
         return answer
     }
 
@@ -39,7 +39,7 @@ extension LocalStore {
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
     ) -> StoreAnswer {
         if settings.limitsRates,
-            let next = limits.take(call.endpoint, call.side, at: request.time)
+            let next = limits.take(call.endpoint, call.environment, at: request.time)
         {
             var answer = StoreAnswer.error(.rateLimitExceeded)
             answer.fields = [("Retry-After", String(next))]
@@ -73,12 +73,12 @@ extension LocalStore {
         case .testNotification: return try testNotification(call, bundle)
         case .testNotificationStatus: return try testNotificationStatus(call, bundle)
         case .messaging:
-            var state = messaging[call.side] ?? RetentionMessaging()
+            var state = messaging[call.environment] ?? RetentionMessaging()
             let hasPassed = messaging[.sandbox]?.hasPassed ?? false
             let isKnown = customers.contains {
-                $0.has(request.originalTransactionId, in: call.side)
+                $0.has(request.originalTransactionId, in: call.environment)
             }
-            defer { messaging[call.side] = state }
+            defer { messaging[call.environment] = state }
             return try state.answer(
                 call, request, at: now, hasPassed: hasPassed, isKnownTransaction: isKnown)
         case .advancedCommerce: return try advancedCommerce(call, bundle)
@@ -90,14 +90,14 @@ extension LocalStore {
 
     // MARK: Finding
 
-    /// The place of the customer with this id, whichever app it is of.
+    /// The index of the customer with this id, whichever app it is of.
     func customer(
-        _ id: String, _ side: StoreSide, invalid: AppleError = .invalidTransactionId,
+        _ id: String, _ environment: APIEnvironment, invalid: AppleError = .invalidTransactionId,
         missing: AppleError = .transactionIdNotFound
     ) throws(AppleError) -> Int {
         let isNumber = id.utf8.allSatisfy { (0x30...0x39).contains($0) }
         guard isNumber, (1...24).contains(id.utf8.count) else { throw invalid }
-        guard let index = customers.firstIndex(where: { $0.has(id, in: side) }) else {
+        guard let index = customers.firstIndex(where: { $0.has(id, in: environment) }) else {
             throw missing
         }
         return index
@@ -105,13 +105,13 @@ extension LocalStore {
 
     /// One transaction of the token's app.
     func transaction(
-        _ id: String, _ side: StoreSide, _ bundle: String
+        _ id: String, _ environment: APIEnvironment, _ bundle: String
     ) throws(AppleError) -> (customer: Int, transaction: StoredTransaction) {
-        let index = try customer(id, side)
+        let index = try customer(id, environment)
         guard id != customers[index].life.identity.appTransactionId else {
             throw .appTransactionIdNotSupported
         }
-        let all = customers[index].transactions(side).filter { $0.bundleId == bundle }
+        let all = customers[index].transactions(environment).filter { $0.bundleId == bundle }
         guard let found = all.first(where: { $0.transactionId == id }) else {
             throw .transactionIdNotFound
         }
@@ -139,7 +139,7 @@ extension LocalStore {
     private func transaction(
         _ call: StoreCall, _ bundle: String, _ fault: StoreFault?
     ) throws(AppleError) -> StoreAnswer {
-        let found = try transaction(call.parameters[0], call.side, bundle)
+        let found = try transaction(call.parameters[0], call.environment, bundle)
         let token = try signed(found.transaction, of: found.customer, fault)
         return .json { $0.member("signedTransactionInfo", token) }
     }
@@ -147,7 +147,7 @@ extension LocalStore {
     private func appTransaction(
         _ call: StoreCall, _ bundle: String
     ) throws(AppleError) -> StoreAnswer {
-        let index = try customer(call.parameters[0], call.side)
+        let index = try customer(call.parameters[0], call.environment)
         guard bundle == settings.bundleId else { throw .transactionIdNotFound }
         let token = try sign { () throws(MintError) in
             try customers[index].life.signedAppTransaction(at: now)
@@ -158,7 +158,7 @@ extension LocalStore {
     private mutating func finish(
         _ call: StoreCall, _ bundle: String
     ) throws(AppleError) -> StoreAnswer {
-        let found = try transaction(call.parameters[0], call.side, bundle)
+        let found = try transaction(call.parameters[0], call.environment, bundle)
         customers[found.customer].finished.insert(found.transaction.name)
         return .bare(200)
     }
@@ -167,7 +167,7 @@ extension LocalStore {
         let order = call.parameters[0]
         var tokens: [String] = []
         for (index, customer) in customers.enumerated() {
-            for transaction in customer.transactions(call.side)
+            for transaction in customer.transactions(call.environment)
             where transaction.orderId == order && transaction.bundleId == bundle {
                 tokens.append(try signed(transaction, of: index, nil))
             }
@@ -185,7 +185,7 @@ extension LocalStore {
     private func statuses(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
     ) throws(AppleError) -> StoreAnswer {
-        let index = try customer(call.parameters[0], call.side)
+        let index = try customer(call.parameters[0], call.environment)
         var wanted: Set<Int64> = []
         for (name, value) in request.query where name == "status" {
             guard let status = Int64(value), (1...5).contains(status) else { throw .invalidStatus }
@@ -194,7 +194,9 @@ extension LocalStore {
         let life = customers[index].life
         var groups: [(id: String, last: [[UInt8]])] = []
         for subscription in life.subscriptions
-        where subscription.environment == call.side.rawValue && subscription.bundleId == bundle {
+        where subscription.environment == call.environment.rawValue
+            && subscription.bundleId == bundle
+        {
             let status = life.status(of: subscription, at: now)
             guard wanted.isEmpty || wanted.contains(status) else { continue }
             let token = try signed(subscription, of: index, fault)
@@ -209,15 +211,15 @@ extension LocalStore {
                 item.member("signedRenewalInfo", renewal)
             }
             let group = subscription.group ?? ""
-            if let place = groups.firstIndex(where: { $0.id == group }) {
-                groups[place].last.append(writer.text)
+            if let known = groups.firstIndex(where: { $0.id == group }) {
+                groups[known].last.append(writer.text)
             } else {
                 groups.append((group, [writer.text]))
             }
         }
         if fault?.page == .empty { groups = [] }
         return .json { answer in
-            members(of: bundle, call.side, &answer)
+            members(of: bundle, call.environment, &answer)
             answer.array("data") { list in
                 for group in groups {
                     list.object { object in
@@ -232,10 +234,10 @@ extension LocalStore {
     }
 
     /// The unsigned members that name the app.
-    func members(of bundle: String, _ side: StoreSide, _ answer: inout JSONWriter) {
-        answer.member("environment", side.rawValue)
+    func members(of bundle: String, _ environment: APIEnvironment, _ answer: inout JSONWriter) {
+        answer.member("environment", environment.rawValue)
         answer.member("bundleId", bundle)
-        if side == .production { answer.member("appAppleId", settings.appAppleId) }
+        if environment == .production { answer.member("appAppleId", settings.appAppleId) }
     }
 }
 

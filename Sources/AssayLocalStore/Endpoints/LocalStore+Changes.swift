@@ -4,7 +4,7 @@ import AssayModels
 
 /// A request to extend the subscriptions to a product, and what became of it.
 struct MassExtension: Sendable {
-    var side: StoreSide
+    var environment: APIEnvironment
     var requestId: String
     var productId: String
     var completed: Timestamp
@@ -19,7 +19,7 @@ extension LocalStore {
     mutating func consumption(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String
     ) throws(AppleError) -> StoreAnswer {
-        let found = try transaction(call.parameters[0], call.side, bundle)
+        let found = try transaction(call.parameters[0], call.environment, bundle)
         let body = try request.object()
         guard body["customerConsented"]?.bool == true else { throw .invalidCustomerConsented }
         if call.variant == "v2" {
@@ -59,7 +59,7 @@ extension LocalStore {
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String
     ) throws(AppleError) -> StoreAnswer {
         let id = call.parameters[0]
-        let found = try transaction(id, call.side, bundle)
+        let found = try transaction(id, call.environment, bundle)
         guard found.transaction.originalTransactionId == id else {
             throw .notOriginalTransactionId
         }
@@ -101,12 +101,12 @@ extension LocalStore {
     ) throws(AppleError) -> StoreAnswer {
         let id = call.parameters[0]
         let index = try customer(
-            id, call.side, invalid: .invalidOriginalTransactionId,
+            id, call.environment, invalid: .invalidOriginalTransactionId,
             missing: .originalTransactionIdNotFound)
         let wanted = try ExtensionRequest(request.object())
         let subscription = customers[index].life.subscriptions.first { subscription in
             subscription.originalTransactionId == id && subscription.bundleId == bundle
-                && subscription.environment == call.side.rawValue
+                && subscription.environment == call.environment.rawValue
         }
         guard let subscription else { throw .originalTransactionIdNotFound }
         let end = try extend(subscription, of: index, byDays: wanted.days)
@@ -146,10 +146,10 @@ extension LocalStore {
         }
         try Self.checkCountries(body["storefrontCountryCodes"])
         var result = MassExtension(
-            side: call.side, requestId: wanted.id, productId: product, completed: now)
+            environment: call.environment, requestId: wanted.id, productId: product, completed: now)
         for index in customers.indices {
             let subscriptions = customers[index].life.subscriptions.filter {
-                $0.productId == product && $0.environment == call.side.rawValue
+                $0.productId == product && $0.environment == call.environment.rawValue
                     && $0.bundleId == bundle
             }
             for subscription in subscriptions {
@@ -193,10 +193,11 @@ extension LocalStore {
     private mutating func sendSummary(
         _ result: MassExtension, _ bundle: String
     ) throws(AppleError) {
-        let notification = try storeNotification("RENEWAL_EXTENSION", "SUMMARY", result.side) {
+        let notification = try storeNotification("RENEWAL_EXTENSION", "SUMMARY", result.environment)
+        {
             $0.object("summary") { summary in
                 summary.member("requestIdentifier", result.requestId)
-                members(of: bundle, result.side, &summary)
+                members(of: bundle, result.environment, &summary)
                 summary.member("productId", result.productId)
                 summary.member("succeededCount", result.succeeded)
                 summary.member("failedCount", result.failed)
@@ -207,7 +208,7 @@ extension LocalStore {
 
     func massExtendStatus(_ call: StoreCall) throws(AppleError) -> StoreAnswer {
         let found = massExtensions.last {
-            $0.side == call.side && $0.productId == call.parameters[0]
+            $0.environment == call.environment && $0.productId == call.parameters[0]
                 && $0.requestId == call.parameters[1]
         }
         guard let found else { throw .statusRequestNotFound }
@@ -227,7 +228,7 @@ extension LocalStore {
     mutating func advancedCommerce(
         _ call: StoreCall, _ bundle: String
     ) throws(AppleError) -> StoreAnswer {
-        let found = try transaction(call.parameters[0], call.side, bundle)
+        let found = try transaction(call.parameters[0], call.environment, bundle)
         let (index, name) = (found.customer, found.transaction.name)
         switch call.variant {
         case "cancel":

@@ -26,11 +26,11 @@ extension LocalStore {
     func groups(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String
     ) throws(AppleError) -> StoreAnswer {
-        guard call.side == .sandbox else { return .bare(404) }
+        guard call.environment == .sandbox else { return .bare(404) }
         if call.variant == "members" { return try members(call, request, bundle) }
-        let index = try customer(call.parameters[0], call.side)
+        let index = try customer(call.parameters[0], call.environment)
         let life = customers[index].life
-        var ids = life.subscriptions.filter { seats(of: $0, call.side, bundle) != nil }
+        var ids = life.subscriptions.filter { seats(of: $0, call.environment, bundle) != nil }
             .map(\.originalTransactionId)
         for claim in seatClaims
         where claim.appTransactionId == life.identity.appTransactionId
@@ -48,7 +48,7 @@ extension LocalStore {
     private func members(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String
     ) throws(AppleError) -> StoreAnswer {
-        let subscription = try subscription(call.parameters[0], call.side, bundle)
+        let subscription = try subscription(call.parameters[0], call.environment, bundle)
         let owner = customers[subscription.customer].life.identity.appTransactionId
         let all =
             [owner]
@@ -85,10 +85,12 @@ extension LocalStore {
     mutating func seats(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String
     ) throws(AppleError) -> StoreAnswer {
-        guard call.side == .sandbox else { return .bare(404) }
+        guard call.environment == .sandbox else { return .bare(404) }
         let id = call.parameters[0]
-        let found = try subscription(id, call.side, bundle).subscription
-        guard let total = seats(of: found, call.side, bundle) else { throw .notDeveloperManaged }
+        let found = try subscription(id, call.environment, bundle).subscription
+        guard let total = seats(of: found, call.environment, bundle) else {
+            throw .notDeveloperManaged
+        }
         let claims = seatClaims.filter { $0.subscription == id }
         let available = max(total - Int64(claims.count), 0)
         switch call.variant {
@@ -102,14 +104,14 @@ extension LocalStore {
             }
         case "claim": return try claim(id, request, claims, available: available)
         case "unclaim":
-            seatClaims.remove(at: try place(of: call.parameters[1], id))
+            seatClaims.remove(at: try index(of: call.parameters[1], id))
             return .bare(200)
         default:
-            let place = try place(of: call.parameters[1], id)
+            let index = try index(of: call.parameters[1], id)
             guard let member = try appTransactionId(request.object()) else {
                 throw .generalBadRequest
             }
-            seatClaims[place].appTransactionId = member
+            seatClaims[index].appTransactionId = member
             return .bare(200)
         }
     }
@@ -147,19 +149,19 @@ extension LocalStore {
         return id
     }
 
-    private func place(of claim: String, _ id: String) throws(AppleError) -> Int {
-        let place = seatClaims.firstIndex {
+    private func index(of claim: String, _ id: String) throws(AppleError) -> Int {
+        let index = seatClaims.firstIndex {
             $0.subscription == id && $0.id == claim.lowercased()
         }
-        guard let place else { throw .seatClaimNotFound }
-        return place
+        guard let index else { throw .seatClaimNotFound }
+        return index
     }
 
     private func subscription(
-        _ id: String, _ side: StoreSide, _ bundle: String
+        _ id: String, _ environment: APIEnvironment, _ bundle: String
     ) throws(AppleError) -> (customer: Int, subscription: StoredTransaction) {
         let index = try customer(
-            id, side, invalid: .invalidOriginalTransactionId,
+            id, environment, invalid: .invalidOriginalTransactionId,
             missing: .originalTransactionIdNotFound)
         let found = customers[index].life.subscriptions.first {
             $0.originalTransactionId == id && $0.bundleId == bundle
@@ -170,15 +172,15 @@ extension LocalStore {
 
     /// The seats that a subscription has now; nil for one without invitations of the developer.
     private func seats(
-        of subscription: StoredTransaction, _ side: StoreSide, _ bundle: String
+        of subscription: StoredTransaction, _ environment: APIEnvironment, _ bundle: String
     ) -> Int64? {
         guard subscription.seats != nil, subscription.bundleId == bundle,
             let owner = customers.first(where: {
-                $0.has(subscription.originalTransactionId, in: side)
+                $0.has(subscription.originalTransactionId, in: environment)
             })
         else { return nil }
         let moment = now.milliseconds
-        return owner.transactions(side)
+        return owner.transactions(environment)
             .filter { transaction in
                 transaction.originalTransactionId == subscription.originalTransactionId
                     && transaction.purchaseDate <= moment

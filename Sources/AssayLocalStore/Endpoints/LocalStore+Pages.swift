@@ -7,10 +7,10 @@ extension LocalStore {
     func history(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
     ) throws(AppleError) -> StoreAnswer {
-        let index = try customer(call.parameters[0], call.side)
+        let index = try customer(call.parameters[0], call.environment)
         let query = try HistoryQuery(request.query)
         let finished = customers[index].finished
-        let all = customers[index].transactions(call.side).filter { transaction in
+        let all = customers[index].transactions(call.environment).filter { transaction in
             // Version 1 forgets consumables when the app has finished them.
             let isGone =
                 call.variant == "v1" && transaction.type == "Consumable"
@@ -26,9 +26,9 @@ extension LocalStore {
     func refunds(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
     ) throws(AppleError) -> StoreAnswer {
-        let index = try customer(call.parameters[0], call.side)
+        let index = try customer(call.parameters[0], call.environment)
         let query = try HistoryQuery(request.query)
-        let all = customers[index].transactions(call.side).filter {
+        let all = customers[index].transactions(call.environment).filter {
             $0.bundleId == bundle && $0.revocationDate != nil
         }
         let page = HistoryPage(
@@ -66,7 +66,7 @@ extension LocalStore {
         return .json { answer in
             answer.member("revision", revision)
             answer.member("hasMore", hasMore)
-            if hasApp { members(of: bundle, call.side, &answer) }
+            if hasApp { members(of: bundle, call.environment, &answer) }
             answer.array("signedTransactions") { list in
                 for token in tokens { list.value(token) }
             }
@@ -84,11 +84,11 @@ extension LocalStore {
         guard let start = body["startDate"]?.int64 else { throw .invalidStartDate }
         guard let end = body["endDate"]?.int64 else { throw .invalidEndDate }
         guard start < end else { throw .startDateAfterEndDate }
-        let days: Int64 = call.side == .sandbox ? 30 : 180
+        let days: Int64 = call.environment == .sandbox ? 30 : 180
         guard start >= now.milliseconds - days * Self.day else { throw .startDateTooFarInPast }
         let filter = try NotificationFilter(body)
         let customer = try filter.transactionId.map { id throws(AppleError) in
-            customers[try self.customer(id, call.side)].number
+            customers[try self.customer(id, call.environment)].number
         }
         var from = 0
         for (name, value) in request.query where name == "paginationToken" {
@@ -96,7 +96,7 @@ extension LocalStore {
             from = token.after
         }
         let all = notifications.entries.filter { entry in
-            entry.side == call.side && bundle == settings.bundleId && entry.id > from
+            entry.environment == call.environment && bundle == settings.bundleId && entry.id > from
                 && (start...end).contains(entry.made.milliseconds)
                 && (customer == nil || entry.customer == customer) && filter.admits(entry)
         }
@@ -121,14 +121,14 @@ extension LocalStore {
     mutating func testNotification(
         _ call: StoreCall, _ bundle: String
     ) throws(AppleError) -> StoreAnswer {
-        guard settings.target(call.side) != nil, bundle == settings.bundleId else {
+        guard settings.target(call.environment) != nil, bundle == settings.bundleId else {
             throw .notificationURLNotFound
         }
         let number = Int(truncatingIfNeeded: now.milliseconds) &+ notifications.entries.count
         let token = "\(Samples.uuid(7, number))_\(now.milliseconds)"
-        let notification = try storeNotification("TEST", nil, call.side) {
+        let notification = try storeNotification("TEST", nil, call.environment) {
             $0.object("data") { data in
-                members(of: bundle, call.side, &data)
+                members(of: bundle, call.environment, &data)
             }
         }
         send(notification, customer: nil, testToken: token)
@@ -142,7 +142,9 @@ extension LocalStore {
         guard token.utf8.count > 36, token.contains("_") else {
             throw .invalidTestNotificationToken
         }
-        let entry = notifications.entries.last { $0.testToken == token && $0.side == call.side }
+        let entry = notifications.entries.last {
+            $0.testToken == token && $0.environment == call.environment
+        }
         guard let entry, !entry.attempts.isEmpty, bundle == settings.bundleId else {
             throw .testNotificationNotFound
         }
@@ -151,7 +153,7 @@ extension LocalStore {
 
     /// Signs a notification that is of no customer.
     func storeNotification(
-        _ type: String, _ subtype: String?, _ side: StoreSide,
+        _ type: String, _ subtype: String?, _ environment: APIEnvironment,
         _ content: (inout JSONWriter) -> Void
     ) throws(AppleError) -> MintedNotification {
         let number = Int(truncatingIfNeeded: now.milliseconds) &+ notifications.entries.count
@@ -169,11 +171,12 @@ extension LocalStore {
         var body = JSONWriter()
         body.object { $0.member("signedPayload", String(decoding: token, as: UTF8.self)) }
         return MintedNotification(
-            type: type, subtype: subtype, uuid: uuid, environment: side.rawValue, body: body.text)
+            type: type, subtype: subtype, uuid: uuid, environment: environment.rawValue,
+            body: body.text)
     }
 }
 
-/// The place in a notification history, opaque to clients.
+/// The position in a notification history, opaque to clients.
 struct PageToken: Equatable, Sendable {
     let after: Int
 

@@ -12,10 +12,12 @@ struct RateLimits: Sendable {
     ///
     /// - Parameter time: milliseconds since 1970 by the machine's clock.
     /// - Returns: nil if it is within the limit, or the time at which the next one is.
-    mutating func take(_ endpoint: StoreEndpoint, _ side: StoreSide, at time: Int64) -> Int64? {
+    mutating func take(_ endpoint: StoreEndpoint, _ environment: APIEnvironment, at time: Int64)
+        -> Int64?
+    {
         guard let rate = endpoint.rate else { return nil }
-        let perSecond = Double(side == .sandbox ? max(rate / 10, 1) : rate)
-        let key = side.rawValue + endpoint.rawValue
+        let perSecond = Double(environment == .sandbox ? max(rate / 10, 1) : rate)
+        let key = environment.rawValue + endpoint.rawValue
         var bucket = buckets[key] ?? Bucket(tokens: perSecond, filled: time)
         // A clock that steps back fills nothing.
         let elapsed = Double(max(time - bucket.filled, 0)) / 1000

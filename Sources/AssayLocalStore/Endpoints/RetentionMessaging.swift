@@ -151,7 +151,7 @@ struct RetentionMessaging: Sendable {
             guard let url = try request.object()["realtimeURL"]?.string, url.utf8.count <= 256,
                 url.hasPrefix("https://") || url.hasPrefix("http://")
             else { throw .invalidRealtimeURL }
-            guard call.side == .sandbox || hasPassed else { throw .noPassingTest }
+            guard call.environment == .sandbox || hasPassed else { throw .noPassingTest }
             realtimeURL = url
             return .bare(200)
         case .get:

@@ -1,4 +1,4 @@
-/// The place in a list that is sorted by modification, which a client sends back for the next
+/// The position in a list that is sorted by modification, which a client sends back for the next
 /// page: `1761955200000_20_0_20_1f`. Clients see an opaque text.
 struct Revision: Equatable, Sendable {
     /// The time of the last item, in milliseconds.

@@ -36,7 +36,7 @@ enum StoreEndpoint: String, CaseIterable, Sendable {
 }
 
 /// The two environments that the App Store Server API has.
-enum StoreSide: String, CaseIterable, Sendable {
+enum APIEnvironment: String, CaseIterable, Sendable {
     case production = "Production"
     case sandbox = "Sandbox"
 
@@ -47,7 +47,7 @@ enum StoreSide: String, CaseIterable, Sendable {
 /// A call of an endpoint: what the method and the path say.
 struct StoreCall: Sendable {
     var endpoint: StoreEndpoint
-    var side: StoreSide
+    var environment: APIEnvironment
     var method: StoreMethod
     /// The components of the path that vary, such as a transaction id.
     var parameters: [String] = []
@@ -68,16 +68,16 @@ extension StoreCall {
     init?(_ method: StoreMethod, path: String) {
         var parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count > 3, parts.removeFirst().isEmpty, !parts.contains("") else { return nil }
-        var side = StoreSide.production
-        if parts[0] == StoreSide.sandboxPrefix {
-            side = .sandbox
+        var environment = APIEnvironment.production
+        if parts[0] == APIEnvironment.sandboxPrefix {
+            environment = .sandbox
             parts.removeFirst()
         }
         guard let found = Self.find(method, parts) else { return nil }
         endpoint = found.0
         parameters = found.1
         variant = found.2
-        self.side = side
+        self.environment = environment
         self.method = method
     }
 

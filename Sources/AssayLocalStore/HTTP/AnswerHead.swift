@@ -33,7 +33,7 @@ package enum AnswerHead: Equatable, Sendable {
     /// Bytes of `HTTP/1.1 200`.
     private static let lineLength = 12
 
-    /// The place after the empty line.
+    /// The offset after the empty line.
     private static func end(of bytes: Span<UInt8>, from start: Int) -> Int? {
         var index = start
         while index + 3 < bytes.count {
@@ -58,9 +58,9 @@ package enum AnswerHead: Equatable, Sendable {
             return nil
         }
         var status = 0
-        for place in index + 2..<index + 5 {
-            guard (0x30...0x39).contains(bytes[place]) else { return nil }
-            status = status * 10 + Int(bytes[place] - 0x30)
+        for offset in index + 2..<index + 5 {
+            guard (0x30...0x39).contains(bytes[offset]) else { return nil }
+            status = status * 10 + Int(bytes[offset] - 0x30)
         }
         if end > index + 5, bytes[index + 5] != 0x20, bytes[index + 5] != 0x0D { return nil }
         return (100...599).contains(status) ? status : nil

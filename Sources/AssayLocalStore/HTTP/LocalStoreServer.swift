@@ -13,14 +13,14 @@ package final class LocalStoreServer: Sendable {
     private let ended: Mailbox<ProcessSignal>
 
     /// A customer that is there from the beginning.
-    package struct Resident: Sendable {
+    package struct InitialCustomer: Sendable {
         /// The JSON of its scenario.
         let scenario: [UInt8]
-        let side: StoreSide
+        let environment: APIEnvironment
 
         package init(_ scenario: [UInt8], isSandbox: Bool) {
             self.scenario = scenario
-            side = isSandbox ? .sandbox : .production
+            environment = isSandbox ? .sandbox : .production
         }
     }
 
@@ -29,18 +29,18 @@ package final class LocalStoreServer: Sendable {
     /// - Parameters:
     ///   - endpoint: an `http` endpoint.
     ///   - allowsAnyAddress: whether other machines may reach it.
-    ///   - residents: the customers of a new store; one that is kept has its own.
+    ///   - initialCustomers: the customers of a new store; one that is kept has its own.
     ///   - folder: keeps the store for later processes; nil: it is gone with this one.
     ///   - speed: how much faster than the machine's clock time goes by; 0: it stands still.
     package init(
         _ settings: StoreSettings, at endpoint: Endpoint, allowsAnyAddress: Bool = false,
-        residents: [Resident] = [], folder: String? = nil, speed: Double = 0
+        initialCustomers: [InitialCustomer] = [], folder: String? = nil, speed: Double = 0
     ) throws(LocalStoreError) {
         guard case .http = endpoint else { throw .notHTTP }
         guard endpoint.isLocal || allowsAnyAddress else { throw .notLocal }
         let journal: StoreJournal? =
             if let folder { try StoreJournal(folder, settings) } else { nil }
-        let store = try Self.store(settings, residents, journal)
+        let store = try Self.store(settings, initialCustomers, journal)
         let origins = HTTPOriginPolicy(.init(endpoint), hasPages: true)
         do throws(LoopError) {
             let loop = try EventLoop(name: "assay-store")
@@ -67,16 +67,18 @@ package final class LocalStoreServer: Sendable {
         }
     }
 
-    /// The store of the journal; a new one with these residents where it has none.
+    /// Returns the store of the journal, or a new one with these customers if it is empty.
     private static func store(
-        _ settings: StoreSettings, _ residents: [Resident], _ journal: StoreJournal?
+        _ settings: StoreSettings, _ initialCustomers: [InitialCustomer], _ journal: StoreJournal?
     ) throws(LocalStoreError) -> LocalStore {
         let new: LocalStore
         do throws(MintError) { new = try LocalStore(settings) } catch {
             throw .unusable(error.sentence)
         }
         let kept = journal?.inputs ?? []
-        let added = kept.isEmpty ? residents.map { StoreInput.resident($0.scenario, $0.side) } : []
+        let added =
+            kept.isEmpty
+            ? initialCustomers.map { StoreInput.initialCustomer($0.scenario, $0.environment) } : []
         var replay = StoreReplay(new)
         do throws(StoreProblem) {
             for input in kept + added { try replay.take(input) }

@@ -43,7 +43,7 @@ final class StoreOwner: HTTPSite {
     private static let ticksOfAnEntry = 10
 
     func begin() {
-        note(.began(notifying: StoreSide.allCases.filter { store.settings.target($0) != nil }))
+        note(.began(notifying: APIEnvironment.allCases.filter { store.settings.target($0) != nil }))
         work()
     }
 

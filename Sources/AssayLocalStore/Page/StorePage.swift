@@ -99,7 +99,7 @@ struct StorePage {
         let problem = store.problem.map { "<p class=\"bad\">\($0.htmlEscaped)</p>" } ?? ""
         return """
             <section class="card clock"><div><h2>Time of the store</h2>
-            <b>\(Self.time(store.now))</b> <small>UTC; it stands still until it is moved</small>
+            <b>\(Self.time(store.now))</b> <small>UTC; it stands still until you move it</small>
             </div><div class="moves"><form method="post" action="/advance">\(jumps)</form>
             \(next ?? "<small>nothing else happens to these customers</small>")</div>\(problem)
             </section>
@@ -130,7 +130,7 @@ struct StorePage {
         return """
             <section class="card"><h2>Customer \(customer.number): \
             \(life.scenario.name.htmlEscaped) \
-            <span class="tag">\(customer.side.rawValue)</span></h2>
+            <span class="tag">\(customer.environment.rawValue)</span></h2>
             <p>\(life.scenario.summary.htmlEscaped)</p>
             <ol class="line">\(timeline(customer))</ol>
             \(transactions(customer))

@@ -5,9 +5,9 @@ import AssayModels
 /// again; its evidence then has other signatures.
 enum StoreInput: Sendable {
     /// A customer that is there from the beginning: the JSON of its scenario.
-    case resident([UInt8], StoreSide)
+    case initialCustomer([UInt8], APIEnvironment)
     /// A process begins to serve the store, and sends the notifications of these environments.
-    case began(notifying: [StoreSide])
+    case began(notifying: [APIEnvironment])
     /// A request, and the bundle identifier of its token; nil for a token that was refused.
     case request(StoreRequest, bundleId: String?)
     /// Time went by on its own.
@@ -22,14 +22,14 @@ extension StoreInput {
         var writer = JSONWriter()
         writer.object { object in
             switch self {
-            case .resident(let scenario, let side):
+            case .initialCustomer(let scenario, let environment):
                 object.member("type", "resident")
-                object.member("environment", side.rawValue)
+                object.member("environment", environment.rawValue)
                 object.member("scenario", Self.text(scenario))
             case .began(let sides):
                 object.member("type", "began")
                 object.array("notifies") { list in
-                    for side in sides { list.value(side.rawValue) }
+                    for environment in sides { list.value(environment.rawValue) }
                 }
             case .request(let request, let bundleId):
                 object.member("type", "request")
@@ -54,13 +54,13 @@ extension StoreInput {
         else { return nil }
         switch type {
         case "resident":
-            guard let side = object["environment"]?.string.flatMap(StoreSide.init),
+            guard let environment = object["environment"]?.string.flatMap(APIEnvironment.init),
                 let scenario = Self.bytes(object["scenario"])
             else { return nil }
-            self = .resident(scenario, side)
+            self = .initialCustomer(scenario, environment)
         case "began":
             guard let names = object["notifies"]?.elements else { return nil }
-            self = .began(notifying: names.compactMap { $0.string.flatMap(StoreSide.init) })
+            self = .began(notifying: names.compactMap { $0.string.flatMap(APIEnvironment.init) })
         case "request":
             guard let request = StoreRequest(object) else { return nil }
             self = .request(request, bundleId: object["bundleId"]?.string)

@@ -12,8 +12,8 @@ struct StoreReplay {
 
     mutating func take(_ input: StoreInput) throws(StoreProblem) {
         switch input {
-        case .resident(let source, let side):
-            try store.add(try Self.scenario(source), side)
+        case .initialCustomer(let source, let environment):
+            try store.add(try Self.scenario(source), environment)
             // Its life begins with the process, when all of them are there.
             return
         case .began(let sides):

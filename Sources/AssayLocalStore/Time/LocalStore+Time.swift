@@ -31,7 +31,9 @@ extension LocalStore {
                 // A notification goes out before the steps after it.
                 if !customers.contains(where: { ($0.life.nextStep ?? .last) < next }) {
                     now = max(now, next)
-                    guard let side = entry.side, let url = settings.target(side) else {
+                    guard let environment = entry.environment,
+                        let url = settings.target(environment)
+                    else {
                         notifications.didSend(entry.id, .socketIssue, at: now)
                         continue
                     }
@@ -88,8 +90,8 @@ extension LocalStore {
     mutating func send(
         _ notification: MintedNotification, customer: Int?, testToken: String? = nil
     ) {
-        let side = StoreSide(rawValue: notification.environment)
-        let isSent = side.flatMap(settings.target) != nil
+        let environment = APIEnvironment(rawValue: notification.environment)
+        let isSent = environment.flatMap(settings.target) != nil
         notifications.add(
             notification, customer: customer, at: now, isSent: isSent, testToken: testToken)
     }

@@ -17,7 +17,7 @@ struct NotificationLog: Sendable {
         var next: Timestamp?
 
         var isDelivered: Bool { attempts.last?.result == .success }
-        var side: StoreSide? { StoreSide(rawValue: notification.environment) }
+        var environment: APIEnvironment? { APIEnvironment(rawValue: notification.environment) }
     }
 
     struct Attempt: Sendable, Equatable {
@@ -68,7 +68,7 @@ struct NotificationLog: Sendable {
 
     /// The notification with this id; nil if it was dropped.
     func entry(_ id: Int) -> Entry? {
-        // Ids grow by one, so the place follows from the first.
+        // Ids grow by one, so the index follows from the first.
         guard let first = entries.first?.id, entries.indices.contains(id - first) else {
             return nil
         }
@@ -81,7 +81,7 @@ struct NotificationLog: Sendable {
         let index = id - first
         entries[index].attempts.append(Attempt(at: now, result: result))
         let tried = entries[index].attempts.count
-        let retries = entries[index].side == .sandbox ? 0 : Self.retryHours.count
+        let retries = entries[index].environment == .sandbox ? 0 : Self.retryHours.count
         guard result != .success, tried <= retries else {
             entries[index].next = nil
             waiting.removeAll { $0 == id }

@@ -104,7 +104,7 @@ struct NamedChanges: Sendable {
 /// One file of evidence.
 struct ScenarioEvidence: Sendable {
     var form: Form
-    /// The place in the file.
+    /// The location in the file.
     var path: String
     /// The name by which a later step delivers it.
     var name: String?

@@ -16,7 +16,7 @@ package struct ScenarioCustomer: Sendable {
     private var modifications: [String: (serial: Int, at: Int64)] = [:]
     private var lastSerial = 0
 
-    /// Creates a customer to whom nothing has happened yet. Throws what any step would throw.
+    /// Creates a customer without purchases. Throws the first error of the steps, if there is one.
     package init(
         _ scenario: Scenario, identity: ScenarioIdentity, minter: Minter, start: Timestamp
     ) throws(MintError) {

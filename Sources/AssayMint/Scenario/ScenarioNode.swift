@@ -1,6 +1,6 @@
 import AssayBytes
 
-/// One value of a scenario file and its place, which error messages name.
+/// One value of a scenario file and its location, which error messages name.
 struct ScenarioNode {
     let value: JSONValue
     /// Such as `steps[2].expect.groups[0]`; empty for the whole file.

@@ -34,7 +34,7 @@ final class Admission {
     /// The rejection, by the rules of `admit`, of any Verify request that the connection has sent,
     /// if the delay exceeds the limit or the connection is full. It needs no decoded head:
     /// rejections take time from accepted requests, so they have to be cheap.
-    func refusalAtAGlance(of connection: Connection) -> PreparedRefusals.Refusal? {
+    func refusalWithoutDecoding(of connection: Connection) -> PreparedRefusals.Refusal? {
         guard !context.phase.isDraining else { return nil }
         if let delay = scheduler.excessiveDelay(of: connection, before: .max) {
             return refusals.refusal(.overloaded(retryAfter: Self.rounded(delay)), by: codec)
@@ -138,8 +138,8 @@ final class Admission {
                 id: head.id, app: entry, call: call, deadline: deadline, mayWait: head.mayWait))
     }
 
-    /// Decides what happens to a Fetch request. A place and memory of its own: it takes neither a
-    /// worker nor a share of the queue.
+    /// Decides what happens to a Fetch request. It has a slot and memory of its own, and takes
+    /// neither a worker nor a share of the queue.
     private func admit(
         _ call: FetchCall, of head: RequestHead, bodyBytes: Int, from connection: Connection,
         began: UInt64?
@@ -184,7 +184,7 @@ final class Admission {
                 deadline: start + UInt64(timeout)))
     }
 
-    /// The reason to reject a valid request for lack of memory, places or time; nil to accept it.
+    /// The reason to reject a valid request for lack of memory, slots or time, or nil to accept it.
     ///
     /// - Parameter work: the request's own nanoseconds.
     private func refusal(
@@ -222,9 +222,9 @@ final class Admission {
     func app(named name: String) -> AppEntry? {
         guard !name.isEmpty else { return defaultApp }
         let apps = context.settings.apps
-        guard let place = apps.index(forKey: name), apps[place].key.utf8.elementsEqual(name.utf8)
+        guard let index = apps.index(forKey: name), apps[index].key.utf8.elementsEqual(name.utf8)
         else { return nil }
-        return apps[place].value
+        return apps[index].value
     }
 
     func bodyLimit(of kind: EvidenceKind) -> Int {

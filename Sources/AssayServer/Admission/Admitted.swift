@@ -30,7 +30,7 @@ struct Admitted: ~Copyable {
     var reservation: Reservation
 }
 
-/// A Fetch request that will be answered: its app asks the App Store, and a place is free.
+/// A Fetch request that will be answered: its app asks the App Store, and a slot is free.
 struct AdmittedFetch: Sendable {
     let id: UInt64
     let app: AppEntry

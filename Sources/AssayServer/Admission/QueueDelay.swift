@@ -8,7 +8,7 @@ struct QueueDelay {
     /// Nanoseconds per request of each class, on one thread.
     private var costs = WorkClass.all.map(\.leastNanoseconds)
     private var measuredAt = [UInt64](repeating: 0, count: WorkClass.count)
-    private var paces = [Pace](repeating: Pace(), count: Place.allCases.count)
+    private var paces = [Pace](repeating: Pace(), count: ThreadGroup.allCases.count)
     private var agedAt: UInt64 = 0
 
     /// A shorter window measures single slices rather than the pace.
@@ -26,14 +26,14 @@ struct QueueDelay {
     private static let slowestPace = 16.0
 
     /// Where work is done.
-    enum Place: Int, CaseIterable {
+    enum ThreadGroup: Int, CaseIterable {
         /// On the loop's own thread.
         case loop
         /// On the threads for long work, which other workers use as well.
         case background
     }
 
-    /// Elapsed time per nanosecond of work, of all threads of a place together.
+    /// Elapsed time per nanosecond of work, of all threads of a group together.
     private struct Pace {
         var value = 1.0
         var measuredAt: UInt64 = 0
@@ -56,17 +56,17 @@ struct QueueDelay {
         }
     }
 
-    /// Updates the pace of a place after a slice.
+    /// Updates the pace of a group after a slice.
     ///
     /// - Parameters:
     ///   - isBacklogged: whether requests were waiting for the thread that finished it.
-    ///   - threads: the threads of the place.
+    ///   - threads: the threads of the group.
     mutating func didFinish(
-        _ slice: WorkLoad, in place: Place = .loop, isBacklogged: Bool, threads: Int,
+        _ slice: WorkLoad, in group: ThreadGroup = .loop, isBacklogged: Bool, threads: Int,
         at now: UInt64
     ) {
-        var pace = paces[place.rawValue]
-        defer { paces[place.rawValue] = pace }
+        var pace = paces[group.rawValue]
+        defer { paces[group.rawValue] = pace }
         guard isBacklogged else {
             pace.windowBegan = nil
             return
@@ -104,9 +104,9 @@ struct QueueDelay {
 
     /// The milliseconds until this much work has been started by that many threads.
     func milliseconds(
-        ofNanoseconds work: Double, in place: Place = .loop, threads: Int
+        ofNanoseconds work: Double, in group: ThreadGroup = .loop, threads: Int
     ) -> UInt64 {
-        UInt64(min(work * paces[place.rawValue].value / Double(threads) / 1e6, 1e9))
+        UInt64(min(work * paces[group.rawValue].value / Double(threads) / 1e6, 1e9))
     }
 
     /// The nanoseconds that a load takes on one thread that does nothing else.

@@ -31,7 +31,7 @@ final class Connection {
 
     var isOpen: Bool { life.state == .open }
     var isClosed: Bool { stream.isClosing }
-    /// Whether nobody waits for an answer of the App Store, which takes seconds.
+    /// Whether the client has left. An answer of the App Store, which takes seconds, is not needed.
     var hasClientLeft: Bool { session.endsWithPeer && life.hasPeerEnded }
 
     /// Whether further requests are refused because the server drains.

@@ -36,14 +36,14 @@ final class ConnectionContext {
 
     /// Makes a connection for a client.
     ///
-    /// - Parameter lastWord: an error response after which the connection ends; nil to serve it.
-    func serve(_ stream: Stream, lastWord: ResponseHead?) {
+    /// - Parameter finalAnswer: an error response that ends the connection; nil to serve it.
+    func serve(_ stream: Stream, finalAnswer: ResponseHead?) {
         let connection = Connection(stream, self)
         table.add(connection)
         connection.start()
         server.telemetry.metrics.connectionsAccepted += 1
-        if let lastWord {
-            refuse(connection, lastWord)
+        if let finalAnswer {
+            refuse(connection, finalAnswer)
         } else if server.phase.isDraining {
             // Not ended: requests that it has already sent are answered one by one.
             connection.announceDrain()

@@ -45,10 +45,10 @@ final class ConnectionTable {
     var requestsInFlight: Int { all.reduce(0) { $0 + $1.inFlight.count } }
 
     /// Adds the numbers of connections, of their requests and of their unwritten bytes.
-    func add(to holdings: inout ServerHoldings) {
-        holdings.connections = count
-        holdings.requestsInFlight = requestsInFlight
-        holdings.unwrittenBytes = all.reduce(0) { $0 + $1.unwrittenCount }
+    func add(to heldResources: inout HeldResources) {
+        heldResources.connections = count
+        heldResources.requestsInFlight = requestsInFlight
+        heldResources.unwrittenBytes = all.reduce(0) { $0 + $1.unwrittenCount }
     }
 
     /// Ends the connections of peers that are no longer allowed after a reload. Their accepted

@@ -2,12 +2,12 @@
 struct TurnQueue {
     private var queue: [Connection] = []
     /// Index of the first connection that was not served.
-    private var front = 0
+    private var head = 0
 
     /// The connections of the queue are being served.
     var isServing = false
 
-    var count: Int { queue.count - front }
+    var count: Int { queue.count - head }
     var isEmpty: Bool { count == 0 }
 
     /// Whether a connection that is being read can go on: it does not pass those that wait.
@@ -18,12 +18,12 @@ struct TurnQueue {
     mutating func next() -> Connection? {
         guard !isEmpty else { return nil }
         defer {
-            front += 1
-            if front == queue.count || front > 256 {
-                queue.removeFirst(front)
-                front = 0
+            head += 1
+            if head == queue.count || head > 256 {
+                queue.removeFirst(head)
+                head = 0
             }
         }
-        return queue[front]
+        return queue[head]
     }
 }

@@ -5,7 +5,7 @@ import AssayWire
 
 /// Runs the fetches that were admitted, and delivers their answers.
 ///
-/// Owns the tasks, their places, and the memory that they reserve. A task runs on Swift's own
+/// Owns the tasks, their slots, and the memory that they reserve. A task runs on Swift's own
 /// threads: neither the loop nor a worker waits for the App Store. Belongs to the loop's thread.
 final class FetchRunner {
     private let context: ServerContext
@@ -14,7 +14,7 @@ final class FetchRunner {
     /// Until their tasks have ended, also those that are answered already.
     private var running: [UInt64: Running] = [:]
     private var lastNumber: UInt64 = 0
-    /// The fetches of all workers. A cancelled task needs no place until it has ended.
+    /// The fetches of all workers. A cancelled task needs no slot until it has ended.
     private let all: SharedFetches
     private let others: [Worker]
     /// Bytes that this worker's fetches have reserved.
@@ -29,7 +29,7 @@ final class FetchRunner {
         /// Bytes that it has reserved.
         var held = 0
         /// Whether the peer of a connection of frames has ended its writing. It possibly waits for
-        /// the answer, or has closed: its fetch gives way to others when the places are full.
+        /// the answer, or has closed: its fetch gives way to others when the slots are full.
         var isAbandoned = false
 
         init(_ admitted: AdmittedFetch, from connection: Connection, _ budget: Budget) {
@@ -62,22 +62,22 @@ final class FetchRunner {
     /// The number of tasks.
     var count: Int { running.count }
 
-    // MARK: Places and memory
+    // MARK: Slots and memory
 
     private var limit: Int { context.limits.fetches }
 
-    /// Whether a connection can start another fetch: it has no more places than are free besides,
+    /// Whether a connection can start another fetch: it has no more slots than are free besides,
     /// so one connection gets half of them, and another's first is not refused because of it
     /// (dynamic thresholds: Choudhury and Hahne, 1998).
     func admits(from connection: Connection) -> Bool {
         let active = running.values.filter { !$0.isEnded }
         let own = active.count { $0.connection === connection }
         let used = all.count - all.abandoned
-        return own < limit - used && running.count < Self.tasksPerPlace * limit
+        return own < limit - used && running.count < Self.tasksPerSlot * limit
     }
 
     /// Cancelled tasks end soon; until then they are bounded.
-    private static let tasksPerPlace = 2
+    private static let tasksPerSlot = 2
 
     /// Notes that the peer of a connection has ended its writing.
     func peerDidEnd(of connection: Connection) {
@@ -88,13 +88,13 @@ final class FetchRunner {
         }
     }
 
-    /// Ends an abandoned fetch, if the places are full: this worker's oldest, or another's.
-    private func makePlace() {
+    /// Ends an abandoned fetch, if the slots are full: this worker's oldest, or another's.
+    private func freeSlot() {
         guard all.count >= limit, !endOldestAbandoned() else { return }
         for worker in others { worker.post { $0.giveFetchAway() } }
     }
 
-    /// Ends the oldest abandoned fetch, while there are more fetches than places. Returns false if
+    /// Ends the oldest abandoned fetch, while there are more fetches than slots. Returns false if
     /// there is none.
     @discardableResult
     func endOldestAbandoned() -> Bool {
@@ -152,7 +152,7 @@ final class FetchRunner {
 
     /// Starts a fetch.
     func start(_ admitted: AdmittedFetch, from connection: Connection) {
-        makePlace()
+        freeSlot()
         lastNumber += 1
         let number = lastNumber
         let entry = Running(admitted, from: connection, budget)
@@ -213,7 +213,7 @@ final class FetchRunner {
         end(entry, answer)
     }
 
-    /// Gives the place and the memory of a fetch back, and answers it, unless it has ended.
+    /// Gives the slot and the memory of a fetch back, and answers it, unless it has ended.
     private func end(_ entry: Running, _ answer: EncodedAnswer) {
         guard !entry.isEnded else { return }
         all.add(-1)
@@ -285,7 +285,7 @@ extension ResponseHead {
             case .notVerified: (.dataLoss, 0)
             case .cancelled: (.cancelled, 0)
             }
-        // Whether a retry can help is the reason's to say; how long to wait, the App Store's.
+        // The reason says whether a retry can help; the App Store says how long to wait.
         self.init(
             id: id, status: status, message: error.message,
             retryAfterMilliseconds: retryAfter == 0

@@ -150,7 +150,9 @@ final class FrameSession: Session {
     /// is accepted or answered in between. Returns false if it took no frame.
     private func rejectFrames(_ unread: SlabBytes, _ connection: Connection) -> Bool {
         let context = connection.context
-        guard let refusal = context.admission.refusalAtAGlance(of: connection) else { return false }
+        guard let refusal = context.admission.refusalWithoutDecoding(of: connection) else {
+            return false
+        }
         let bytes = unread.span
         let share = context.turns.share(connection.limits) - connection.reading.taken
         var (end, count) = (0, 0)
@@ -184,7 +186,7 @@ final class FrameSession: Session {
 
     /// Rejects a request whose body is incomplete by its head alone, as `rejectFrames` does.
     private func rejectHead(_ head: SlabBytes, _ connection: Connection) -> Bool {
-        guard let refusal = connection.context.admission.refusalAtAGlance(of: connection),
+        guard let refusal = connection.context.admission.refusalWithoutDecoding(of: connection),
             let id = verifyId(head.span, connection)
         else { return false }
         connection.answer { output in
@@ -228,7 +230,7 @@ final class FrameSession: Session {
             guard other == .http1 else { return connection.end(head) }
             connection.answer { output in
                 HTTPResponse.append(
-                    HTTPProblem(head), HTTPFormat(closes: true),
+                    HTTPProblem(head), HTTPResponseStyle(closes: true),
                     at: connection.context.server.fixed.clock(), to: &output)
                 return 1
             }

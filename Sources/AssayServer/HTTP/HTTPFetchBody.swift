@@ -20,23 +20,23 @@ struct HTTPFetchBody: Sendable {
         let members = try HTTPJSONBody.members(of: body, depth: Self.depth)
         let hasEvidence = members["evidence"] != nil
         guard (members["transactionId"] == nil) == hasEvidence else {
-            throw HTTPQuestion.problem(
+            throw HTTPParameters.problem(
                 !hasEvidence
                     ? "transactionId is missing; evidence that names one will do as well"
                     : "transactionId and evidence exclude each other")
         }
         for (name, value) in members.pairs {
             switch name {
-            case "transactionId": call.transactionId = try HTTPQuestion.text(value, name)
+            case "transactionId": call.transactionId = try HTTPParameters.text(value, name)
             case "evidence": evidence = try HTTPJSONBody.evidence(value)
             case "lists": call.lists = try Self.lists(value)
-            case "app": app = try HTTPQuestion.text(value, name)
-            case "at": call.at = Timestamp(milliseconds: try HTTPQuestion.number(value, name))
+            case "app": app = try HTTPParameters.text(value, name)
+            case "at": call.at = Timestamp(milliseconds: try HTTPParameters.number(value, name))
             case "policy": call.policy = try EntitlementPolicy(json: value)
-            case "timeout": timeout = try HTTPQuestion.timeout(value.double)
+            case "timeout": timeout = try HTTPParameters.timeout(value.double)
             default:
-                throw HTTPQuestion.problem(
-                    "unknown member \(HTTPQuestion.quoted(name)); the members: transactionId, "
+                throw HTTPParameters.problem(
+                    "unknown member \(HTTPParameters.quoted(name)); the members: transactionId, "
                         + "evidence, lists, app, at, policy, timeout")
             }
         }
@@ -49,14 +49,14 @@ struct HTTPFetchBody: Sendable {
 
     private static func lists(_ value: JSONValue) throws(HTTPProblem) -> [FetchCall.List] {
         guard let elements = value.elements else {
-            throw HTTPQuestion.problem("lists is not an array")
+            throw HTTPParameters.problem("lists is not an array")
         }
         var lists: [FetchCall.List] = []
         for element in elements {
             switch element.string {
             case "statuses": lists.append(.statuses)
             case "history": lists.append(.history)
-            default: throw HTTPQuestion.problem("a list is neither \"statuses\" nor \"history\"")
+            default: throw HTTPParameters.problem("a list is neither \"statuses\" nor \"history\"")
             }
         }
         return lists

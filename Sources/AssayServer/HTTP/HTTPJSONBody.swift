@@ -6,7 +6,7 @@ import AssayWire
 
 /// The JSON body of a request: what it asks, and where its evidence is.
 struct HTTPJSONBody: Sendable {
-    let question: HTTPQuestion
+    let question: HTTPParameters
     let evidence: Evidence
     /// The password of a request to verifyReceipt.
     let password: String?
@@ -46,17 +46,17 @@ struct HTTPJSONBody: Sendable {
             }
             evidence = try Self.evidence(token)
             password = nil
-            question = try HTTPQuestion(purchase: members, app: app)
+            question = try HTTPParameters(purchase: members, app: app)
         case .retention(let app, let signer):
             let key = try HTTPSignBody.key(members, app: app)
             guard let token = members["signedPayload"], token.kind == .string else {
-                throw HTTPQuestion.problem("signedPayload is not a string")
+                throw HTTPParameters.problem("signedPayload is not a string")
             }
             evidence = try Self.evidence(token)
             password = nil
-            question = try HTTPQuestion(retention: members, app: app, key: key, by: signer)
+            question = try HTTPParameters(retention: members, app: app, key: key, by: signer)
         case .verify:
-            question = try HTTPQuestion(members)
+            question = try HTTPParameters(members)
             evidence = try Self.evidence(members["evidence"])
             password = nil
         case .apple(let isSandbox, let app):
@@ -65,7 +65,7 @@ struct HTTPJSONBody: Sendable {
             guard receipt?.kind == .string else { throw .receiptIsNoString }
             evidence = try Self.evidence(receipt)
             password = members["password"]?.string
-            question = HTTPQuestion(
+            question = HTTPParameters(
                 VerifyReceiptQuery(members, isSandbox: isSandbox), app: app,
                 kind: Self.beginsLikeAppReceipt(evidence, body)
                     ? .appReceipt : .transactionReceipt)
@@ -80,7 +80,8 @@ struct HTTPJSONBody: Sendable {
                 body.array, limit: .max, depth: depth, values: ServerLimits.jsonValues)
         } catch {
             if case .tooManyValues(let limit) = error {
-                throw HTTPQuestion.problem("the body has more than \(limit) JSON names and values")
+                throw HTTPParameters.problem(
+                    "the body has more than \(limit) JSON names and values")
             }
             throw HTTPProblem(400, .invalidArgument, "the body is not JSON: \(error)")
         }

@@ -30,19 +30,19 @@ struct HTTPResolveBody: Sendable {
         for (name, value) in members.pairs {
             switch name {
             case "items": try setItems(value, body, limit: limit)
-            case "app": self.app = try HTTPQuestion.text(value, name)
-            case "at": call.at = Timestamp(milliseconds: try HTTPQuestion.number(value, name))
+            case "app": self.app = try HTTPParameters.text(value, name)
+            case "at": call.at = Timestamp(milliseconds: try HTTPParameters.number(value, name))
             case "policy": call.policy = try EntitlementPolicy(json: value)
             case "expectations":
-                let (expectations, devices) = try HTTPQuestion.expectations(value)
+                let (expectations, devices) = try HTTPParameters.expectations(value)
                 guard devices.isEmpty else {
-                    throw HTTPQuestion.problem("a device is expected of one item: use /v1/verify")
+                    throw HTTPParameters.problem("a device is expected of one item: use /v1/verify")
                 }
                 call.expectations = expectations
-            case "timeout": timeout = try HTTPQuestion.timeout(value.double)
+            case "timeout": timeout = try HTTPParameters.timeout(value.double)
             default:
-                throw HTTPQuestion.problem(
-                    "unknown member \(HTTPQuestion.quoted(name)); the members: items, app, at, "
+                throw HTTPParameters.problem(
+                    "unknown member \(HTTPParameters.quoted(name)); the members: items, app, at, "
                         + "policy, expectations, timeout")
             }
         }
@@ -51,32 +51,32 @@ struct HTTPResolveBody: Sendable {
     private mutating func setItems(
         _ value: JSONValue, _ body: Span<UInt8>, limit: Int
     ) throws(HTTPProblem) {
-        let items = try HTTPQuestion.elements(value, "items", limit: limit)
+        let items = try HTTPParameters.elements(value, "items", limit: limit)
         // At once: growing would hold it twice.
         evidence.reserveCapacity(value.range.count)
         for item in items {
             guard let members = item.members else {
-                throw HTTPQuestion.problem("an item is not an object")
+                throw HTTPParameters.problem("an item is not an object")
             }
             var kind = ResolveCall.Kind.detected
             var label: String?
             for (name, value) in members.pairs {
                 switch name {
                 case "evidence": break
-                case "label": label = try HTTPQuestion.text(value, name)
+                case "label": label = try HTTPParameters.text(value, name)
                 case "kind":
-                    let text = try HTTPQuestion.text(value, name)
+                    let text = try HTTPParameters.text(value, name)
                     guard let named = EvidenceKind(name: text) else {
                         guard text == "auto" else {
-                            throw HTTPQuestion.problem(
-                                "unknown kind \(HTTPQuestion.quoted(text)) of an item")
+                            throw HTTPParameters.problem(
+                                "unknown kind \(HTTPParameters.quoted(text)) of an item")
                         }
                         continue
                     }
                     kind = .named(named)
                 default:
-                    throw HTTPQuestion.problem(
-                        "unknown member \(HTTPQuestion.quoted(name)) of an item; the members: "
+                    throw HTTPParameters.problem(
+                        "unknown member \(HTTPParameters.quoted(name)) of an item; the members: "
                             + "evidence, kind, label")
                 }
             }

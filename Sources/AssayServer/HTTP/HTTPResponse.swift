@@ -6,7 +6,7 @@ import AssayModels
 import AssayWire
 
 /// How the response to one request is written.
-struct HTTPFormat: Sendable {
+struct HTTPResponseStyle: Sendable {
     /// What the body has.
     enum Content: Sendable {
         /// The JSON of `assay verify`.
@@ -64,9 +64,9 @@ struct HTTPFormat: Sendable {
     var correlationId: String?
 }
 
-extension HTTPFormat {
+extension HTTPResponseStyle {
     /// The format with what the request asks for.
-    func answering(_ question: HTTPQuestion) -> Self {
+    func answering(_ question: HTTPParameters) -> Self {
         var format = self
         format.content = question.content
         format.detectsKind = question.kind == nil
@@ -74,7 +74,7 @@ extension HTTPFormat {
     }
 }
 
-extension HTTPFormat: AnswerForm {
+extension HTTPResponseStyle: AnswerForm {
     func isVerifyReceipt(_ call: VerifyCall) -> Bool {
         if case .rpc = content { return call.returnsVerifyReceiptJSON }
         return content.isVerifyReceipt
@@ -156,7 +156,8 @@ extension HTTPFormat: AnswerForm {
 /// Writes responses.
 enum HTTPResponse {
     static func append(
-        _ problem: HTTPProblem, _ format: HTTPFormat, at now: Timestamp, to output: inout [UInt8]
+        _ problem: HTTPProblem, _ format: HTTPResponseStyle, at now: Timestamp,
+        to output: inout [UInt8]
     ) {
         var fields = ""
         if let allow = problem.allow { fields += "Allow: \(allow)\r\n" }
@@ -182,7 +183,7 @@ enum HTTPResponse {
 
     /// Appends a response with JSON. Like a line of `assay verify`, it ends with a line break.
     static func append(
-        _ status: Int, json: [UInt8], _ format: HTTPFormat, at now: Timestamp,
+        _ status: Int, json: [UInt8], _ format: HTTPResponseStyle, at now: Timestamp,
         to output: inout [UInt8]
     ) {
         append(
@@ -192,7 +193,7 @@ enum HTTPResponse {
     /// - Parameter fields: further fields, each with its line break.
     /// - Parameter isText: whether the body gets a line break at its end.
     static func append(
-        _ status: Int, type: String, _ body: [UInt8], fields: String, _ format: HTTPFormat,
+        _ status: Int, type: String, _ body: [UInt8], fields: String, _ format: HTTPResponseStyle,
         isText: Bool = true, at now: Timestamp, to output: inout [UInt8]
     ) {
         output.reserveCapacity(output.count + body.count + fields.utf8.count + usualHeadBytes)
@@ -229,7 +230,7 @@ enum HTTPResponse {
 
     /// Appends the head of the response to a batch, whose lines follow as chunks.
     static func appendHeadOfLines(
-        _ format: HTTPFormat, at now: Timestamp, to output: inout [UInt8]
+        _ format: HTTPResponseStyle, at now: Timestamp, to output: inout [UInt8]
     ) {
         output += "HTTP/1.1 200 OK\r\nDate: ".utf8
         HTTPDate.append(secondsSince1970: now.seconds, to: &output)
@@ -248,7 +249,7 @@ enum HTTPResponse {
     static let endOfLines = Array("0\r\n\r\n".utf8)
 
     private static func appendLine(
-        _ json: [UInt8], _ format: HTTPFormat, to output: inout [UInt8]
+        _ json: [UInt8], _ format: HTTPResponseStyle, to output: inout [UInt8]
     ) {
         guard !format.isHTTP2 else {
             output += json

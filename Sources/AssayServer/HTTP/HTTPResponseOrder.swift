@@ -3,47 +3,47 @@ import AssayHTTP
 /// The order of the responses of a connection. Requests get ids in the order of their arrival.
 /// Answers come in any order, and each waits here until those before it are written.
 struct HTTPResponseOrder {
-    /// The places of responses that are not written, in the order of their requests.
-    private var places: [Place] = []
-    /// Index in `places` of the next response.
+    /// The slots of responses that are not written, in the order of their requests.
+    private var slots: [Slot] = []
+    /// Index in `slots` of the next response.
     private var next = 0
     /// The id of the next response.
     private var nextId: UInt64 = 1
     /// Bytes of the responses that wait.
     private(set) var waitingBytes = 0
 
-    private struct Place {
-        var format: HTTPFormat
+    private struct Slot {
+        var format: HTTPResponseStyle
         /// The response, complete before its turn.
         var response: [UInt8]?
         /// Whether the client waits for an interim response before it sends the body.
         var awaitsInterim = false
     }
 
-    /// Reserves the place of the next request's response.
-    mutating func begin(_ format: HTTPFormat) -> UInt64 {
-        places.append(Place(format: format))
-        return nextId + UInt64(places.count - next) - 1
+    /// Reserves the slot of the next request's response.
+    mutating func begin(_ format: HTTPResponseStyle) -> UInt64 {
+        slots.append(Slot(format: format))
+        return nextId + UInt64(slots.count - next) - 1
     }
 
-    private func place(_ id: UInt64) -> Int {
+    private func slot(_ id: UInt64) -> Int {
         precondition(id >= nextId, "a request is answered once")
         return next + Int(id - nextId)
     }
 
     /// Whether every response is written.
-    var isEmpty: Bool { next == places.count }
+    var isEmpty: Bool { next == slots.count }
     /// Whether a request was ever begun.
     var hasBegun: Bool { nextId > 1 || !isEmpty }
 
     /// How a response is written.
-    subscript(id: UInt64) -> HTTPFormat {
-        get { places[place(id)].format }
-        _modify { yield &places[place(id)].format }
+    subscript(id: UInt64) -> HTTPResponseStyle {
+        get { slots[slot(id)].format }
+        _modify { yield &slots[slot(id)].format }
     }
 
     /// Whether the request still needs its response.
-    func isOpen(_ id: UInt64) -> Bool { id >= nextId && places[place(id)].response == nil }
+    func isOpen(_ id: UInt64) -> Bool { id >= nextId && slots[slot(id)].response == nil }
 
     /// Whether the response is the next to be written.
     func isNext(_ id: UInt64) -> Bool { id == nextId }
@@ -51,7 +51,7 @@ struct HTTPResponseOrder {
     /// Keeps a response whose turn has not come.
     mutating func keep(_ response: [UInt8], for id: UInt64) {
         waitingBytes += response.count
-        places[place(id)].response = response
+        slots[slot(id)].response = response
     }
 
     /// Records that the next response was written, and appends those that waited for it.
@@ -60,17 +60,17 @@ struct HTTPResponseOrder {
     mutating func didWriteNext(into output: inout [UInt8]) -> Int {
         var count = 0
         repeat {
-            if count > 0, let response = places[next].response {
+            if count > 0, let response = slots[next].response {
                 output += response
                 waitingBytes -= response.count
             }
-            places[next].response = nil
+            slots[next].response = nil
             next += 1
             nextId += 1
             count += 1
-        } while next < places.count && places[next].response != nil
-        if next < places.count, places[next].awaitsInterim {
-            places[next].awaitsInterim = false
+        } while next < slots.count && slots[next].response != nil
+        if next < slots.count, slots[next].awaitsInterim {
+            slots[next].awaitsInterim = false
             output += HTTPAnswer.interim
         }
         trim()
@@ -82,25 +82,25 @@ struct HTTPResponseOrder {
     /// - Returns: whether that is now.
     mutating func requestBody(of id: UInt64) -> Bool {
         if isNext(id) { return true }
-        places[place(id)].awaitsInterim = true
+        slots[slot(id)].awaitsInterim = true
         return false
     }
 
     /// Records that the body has begun without the interim response.
     mutating func bodyHasBegun(of id: UInt64) {
-        if isOpen(id) { places[place(id)].awaitsInterim = false }
+        if isOpen(id) { slots[slot(id)].awaitsInterim = false }
     }
 
     private mutating func trim() {
-        if next == places.count {
-            places.removeAll(keepingCapacity: places.count <= Self.keptPlaces)
+        if next == slots.count {
+            slots.removeAll(keepingCapacity: slots.count <= Self.keptSlots)
             next = 0
-        } else if next >= Self.keptPlaces, 2 * next >= places.count {
-            places.removeFirst(next)
+        } else if next >= Self.keptSlots, 2 * next >= slots.count {
+            slots.removeFirst(next)
             next = 0
         }
     }
 
-    /// Places whose memory an idle connection keeps.
-    private static let keptPlaces = 16
+    /// Slots whose memory an idle connection keeps.
+    private static let keptSlots = 16
 }

@@ -68,7 +68,7 @@ enum HTTPRoute: CaseIterable, Sendable {
     }
 
     /// The form of answers without a result.
-    var content: HTTPFormat.Content {
+    var content: HTTPResponseStyle.Content {
         switch self {
         case .verifyReceipt: .apple(VerifyReceiptQuery(isSandbox: false))
         case .sandboxVerifyReceipt: .apple(VerifyReceiptQuery(isSandbox: true))
@@ -123,7 +123,7 @@ enum HTTPTarget: Sendable {
     /// - Parameter isHTTP2: whether the answer can have trailers, which gRPC needs.
     func content(
         _ head: HTTPHead, _ bytes: Span<UInt8>, isHTTP2: Bool
-    ) -> HTTPFormat.Content? {
+    ) -> HTTPResponseStyle.Content? {
         switch self {
         case .route(let route): route.content
         case .method(let method):

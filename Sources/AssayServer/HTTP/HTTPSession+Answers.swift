@@ -36,7 +36,7 @@ extension HTTPSession {
     func refuse(_ fault: HTTPFault, _ connection: Connection) {
         connection.telemetry.logFault("invalid HTTP request")
         let id = lastId(connection)
-        if responses.isOpen(id) { responses[id] = HTTPFormat(closes: true) }
+        if responses.isOpen(id) { responses[id] = HTTPResponseStyle(closes: true) }
         refuse(id, HTTPProblem(fault), connection)
         connection.end(nil)
     }
@@ -61,8 +61,8 @@ extension HTTPSession {
 
     /// The id of the arriving request, whose response ends the connection.
     private func lastId(_ connection: Connection) -> UInt64 {
-        guard let id = front?.id else {
-            return responses.begin(HTTPFormat(closes: true))
+        guard let id = current?.id else {
+            return responses.begin(HTTPResponseStyle(closes: true))
         }
         if responses.isOpen(id) { responses[id].closes = true }
         return id

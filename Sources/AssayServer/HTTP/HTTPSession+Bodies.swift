@@ -10,7 +10,7 @@ extension HTTPSession {
         let step: HTTPBodyReader.Step
         do throws(HTTPFault) {
             // In place: a copy for each chunk takes longer than its data.
-            guard let next = try front?.body.next(in: unread.span) else { return false }
+            guard let next = try current?.body.next(in: unread.span) else { return false }
             step = next
         } catch {
             refuse(error, connection)
@@ -24,16 +24,16 @@ extension HTTPSession {
             connection.reading.use(didReadFraming())
             // Between the lines of a batch the client is idle, and not slow.
             if connection.stream.received.unreadCount == 0, collected.isEmpty,
-                front?.plan.isLines == true
+                current?.plan.isLines == true
             {
                 connection.times.pace = nil
             }
-            if front?.plan.isSkip == true { didSkip(count, connection) }
-            if front?.body.isEnded == true { complete(connection) }
+            if current?.plan.isSkip == true { didSkip(count, connection) }
+            if current?.body.isEnded == true { complete(connection) }
         case .data(let count):
-            guard let front else { return false }
-            responses.bodyHasBegun(of: front.id)
-            return takeData(count, unread, front, connection)
+            guard let current else { return false }
+            responses.bodyHasBegun(of: current.id)
+            return takeData(count, unread, current, connection)
         }
         return true
     }
@@ -41,19 +41,19 @@ extension HTTPSession {
     /// Counts bytes of a body that were dropped, and ends the connection if it has too many: a body
     /// in chunks has no end of its own.
     private func didSkip(_ count: Int, _ connection: Connection) {
-        front?.skipped += count
-        guard let skipped = front?.skipped, skipped > ServerLimits.refusedBodyBytes else {
+        current?.skipped += count
+        guard let skipped = current?.skipped, skipped > ServerLimits.refusedBodyBytes else {
             return
         }
         connection.telemetry.logFault("a refused body does not end")
-        front = nil
+        current = nil
         connection.end(nil)
     }
 
     /// Rejects the body that is arriving for lack of memory, and drops what has arrived.
     func refuseBody(_ connection: Connection) {
-        guard let front else { return }
-        if case .lines(let format, _) = front.plan {
+        guard let current else { return }
+        if case .lines(let format, _) = current.plan {
             // The place of the next line is unknown.
             let id = responses.begin(format)
             refuse(id, HTTPProblem(ResponseHead.memoryExhausted(id)), connection)
@@ -61,8 +61,8 @@ extension HTTPSession {
             return connection.end(nil)
         }
         dropBody()
-        connection.answerAtOnce(.verify, .memoryExhausted(front.id))
-        let count = min(front.body.announced, connection.stream.received.unreadCount)
+        connection.answerAtOnce(.verify, .memoryExhausted(current.id))
+        let count = min(current.body.announced, connection.stream.received.unreadCount)
         didTake(count, ofData: true, connection)
         connection.stream.compactReceived()
         didSkip(count, connection)
@@ -71,22 +71,22 @@ extension HTTPSession {
 
     /// Takes data of a body. Returns false if it needs more bytes.
     private func takeData(
-        _ count: Int, _ unread: SlabBytes, _ front: HTTPFront, _ connection: Connection
+        _ count: Int, _ unread: SlabBytes, _ current: HTTPArrivingRequest, _ connection: Connection
     ) -> Bool {
-        switch front.plan {
+        switch current.plan {
         // Streams of messages are HTTP/2's.
         case .skip, .messages:
             didTake(count, ofData: true, connection)
             didSkip(count, connection)
         case .receipt(let receipt):
-            if front.hasSizedReceipt, receipt.remaining == 0 {
-                refuseRest(of: receipt, front.id, connection)
+            if current.hasSizedReceipt, receipt.remaining == 0 {
+                refuseRest(of: receipt, current.id, connection)
                 return true
             }
-            if front.isChunked, front.arrived + count > connection.limits.frameBytes {
+            if current.isChunked, current.arrived + count > connection.limits.frameBytes {
                 dropArriving(connection, nil)
                 let limit = connection.limits.frameBytes
-                refuseAndEnd(front.id, .bodyTooLarge(limit: limit), connection)
+                refuseAndEnd(current.id, .bodyTooLarge(limit: limit), connection)
                 return true
             }
             feed(receipt, unread.extracting(0..<count), connection)
@@ -101,9 +101,9 @@ extension HTTPSession {
             .fetch(_, let limit), .sign(_, _, let limit):
             return takeWhole(count, unread, limit, connection)
         case .message(let call, let limit):
-            return takeMessage(count, unread, call, limit, front, connection)
+            return takeMessage(count, unread, call, limit, current, connection)
         }
-        if self.front?.body.isEnded == true { complete(connection) }
+        if self.current?.body.isEnded == true { complete(connection) }
         return true
     }
 
@@ -111,21 +111,21 @@ extension HTTPSession {
     func takeWhole(
         _ count: Int, _ unread: SlabBytes, _ limit: Int, _ connection: Connection
     ) -> Bool {
-        guard let front else { return false }
-        guard !front.isChunked else {
-            if collect(count, unread, limit, connection), self.front?.body.isEnded == true {
+        guard let current else { return false }
+        guard !current.isChunked else {
+            if collect(count, unread, limit, connection), self.current?.body.isEnded == true {
                 complete(connection)
             }
             return true
         }
-        let length = front.body.announced
+        let length = current.body.announced
         guard count == length else {
             guard admitsPart(unread, connection) else { return true }
             connection.stream.received.expect(length)
             return false
         }
         let body = connection.stream.received.take(length)
-        self.front?.body.didTake(length)
+        self.current?.body.didTake(length)
         connection.times.pace?.didTake(length)
         complete(connection, body)
         return true
@@ -133,10 +133,10 @@ extension HTTPSession {
 
     /// Whether the budget admits a part of a body. If not, the request is refused.
     func admitsPart(_ unread: SlabBytes, _ connection: Connection) -> Bool {
-        guard let front else { return false }
+        guard let current else { return false }
         guard connection.context.budget.admits(bodyOf: unread.count) else {
             dropBody()
-            connection.answerAtOnce(.verify, .memoryExhausted(front.id))
+            connection.answerAtOnce(.verify, .memoryExhausted(current.id))
             return false
         }
         beginRate(connection)
@@ -152,14 +152,14 @@ extension HTTPSession {
     func collect(
         _ count: Int, _ unread: SlabBytes, _ limit: Int, _ connection: Connection
     ) -> Bool {
-        guard let front else { return false }
-        let isTooLarge = front.arrived + count > limit
+        guard let current else { return false }
+        let isTooLarge = current.arrived + count > limit
         if isTooLarge || !connection.context.budget.admits(bodyOf: connection.heldBody) {
             dropBody()
             if isTooLarge {
-                refuseAndEnd(front.id, .bodyTooLarge(limit: limit), connection)
+                refuseAndEnd(current.id, .bodyTooLarge(limit: limit), connection)
             } else {
-                connection.answerAtOnce(.verify, .memoryExhausted(front.id))
+                connection.answerAtOnce(.verify, .memoryExhausted(current.id))
             }
             return false
         }
@@ -173,21 +173,21 @@ extension HTTPSession {
     func didTake(_ count: Int, ofData isData: Bool, _ connection: Connection) {
         connection.skip(count)
         guard isData else { return }
-        front?.body.didTake(count)
-        front?.arrived += count
+        current?.body.didTake(count)
+        current?.arrived += count
     }
 
     /// Passes a receipt's next bytes to its verification.
     private func feed(_ receipt: ArrivingReceipt, _ data: SlabBytes, _ connection: Connection) {
-        if front?.isChunked == true, front?.hasSizedReceipt != true {
+        if current?.isChunked == true, current?.hasSizedReceipt != true {
             receipt.willReceive(min(data.count, connection.context.turns.receiptSlice))
         }
         let before = receipt.remaining
         let fits = connection.context.intake.feed(receipt, data, from: connection)
-        front?.body.didTake(before - receipt.remaining)
-        front?.arrived += before - receipt.remaining
+        current?.body.didTake(before - receipt.remaining)
+        current?.arrived += before - receipt.remaining
         guard !fits else { return }
-        front?.plan = .skip
+        current?.plan = .skip
         connection.context.intake.refuse(receipt, from: connection)
     }
 
@@ -197,13 +197,13 @@ extension HTTPSession {
     ///
     /// - Parameter body: the body, if it is in the receive buffer.
     func complete(_ connection: Connection, _ body: SlabBytes? = nil) {
-        guard let front else { return }
-        if case .lines(let format, _) = front.plan { endLines(format, connection) }
-        self.front = nil
+        guard let current else { return }
+        if case .lines(let format, _) = current.plan { endLines(format, connection) }
+        self.current = nil
         bodyRate = nil
-        perform(front.plan, body ?? collected.take(), front.id, connection)
+        perform(current.plan, body ?? collected.take(), current.id, connection)
         connection.telemetry.metrics.requestsReceived += 1
         connection.beginPace(began: connection.lastArrival)
-        if front.closes { connection.end(nil) }
+        if current.closes { connection.end(nil) }
     }
 }

@@ -60,21 +60,21 @@ extension HTTPSession {
             head.expectsContinue || body.announced > ServerLimits.refusedBodyBytes
         format.closes = !head.keepsAlive || endsIfRefused
         let id = responses.begin(format)
-        front = HTTPFront(
+        current = HTTPArrivingRequest(
             id: id, body: body, plan: .skip, closes: !head.keepsAlive,
             isChunked: head.body == .chunked)
         let plan = decide(
             head, bytes.span, target, id, unread: connection.stream.received.unreadCount,
             connection)
-        front?.plan = plan
-        guard let front else { return }
-        if front.body.isEnded { return complete(connection) }
-        if case .skip = front.plan {
+        current?.plan = plan
+        guard let current else { return }
+        if current.body.isEnded { return complete(connection) }
+        if case .skip = current.plan {
             if endsIfRefused { connection.end(nil) }
             return
         }
         guard responses.isOpen(id) else { return }
-        responses[id].closes = front.closes
+        responses[id].closes = current.closes
         if head.expectsContinue, responses.requestBody(of: id) {
             connection.answer { output in
                 output += HTTPAnswer.interim

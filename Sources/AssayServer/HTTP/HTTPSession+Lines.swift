@@ -19,7 +19,7 @@ extension HTTPSession {
 
     /// Takes the next line, or the data of an incomplete one.
     func takeLine(
-        _ count: Int, _ unread: SlabBytes, _ format: HTTPFormat, limit: Int,
+        _ count: Int, _ unread: SlabBytes, _ format: HTTPResponseStyle, limit: Int,
         _ connection: Connection
     ) {
         let data = unread.span
@@ -49,14 +49,16 @@ extension HTTPSession {
     }
 
     /// Ends the response after its last line.
-    func endLines(_ format: HTTPFormat, _ connection: Connection) {
+    func endLines(_ format: HTTPResponseStyle, _ connection: Connection) {
         answerLine(nil, format, connection)
         let id = responses.begin(format)
         answer(to: id, connection) { $0 += HTTPResponse.endOfLines }
     }
 
     /// Has a line answered: the one that was collected, or another. Empty lines have no answer.
-    private func answerLine(_ line: SlabBytes?, _ format: HTTPFormat, _ connection: Connection) {
+    private func answerLine(
+        _ line: SlabBytes?, _ format: HTTPResponseStyle, _ connection: Connection
+    ) {
         var bytes = line
         if line == nil {
             bytes = collected.take()

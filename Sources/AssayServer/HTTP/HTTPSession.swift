@@ -10,7 +10,7 @@ final class HTTPSession: RequestSession {
     let endpoint: Endpoint
     var reader = HTTPHeadReader()
     /// The request whose body is arriving; nil between requests.
-    var front: HTTPFront?
+    var current: HTTPArrivingRequest?
     /// The data of a chunked body that is read whole, or of an incomplete line of a batch.
     var collected: CollectedBytes
     /// The recent arrival rate of a body that is read whole; nil without one.
@@ -26,39 +26,39 @@ final class HTTPSession: RequestSession {
 
     /// The receipt at the front that is verified as it arrives.
     var arrivingReceipt: ArrivingReceipt? {
-        if case .receipt(let receipt) = front?.plan { receipt } else { nil }
+        if case .receipt(let receipt) = current?.plan { receipt } else { nil }
     }
-    var isWithinRequest: Bool { front != nil }
+    var isWithinRequest: Bool { current != nil }
     var isReadToEnd: Bool { false }
     var endsWithPeer: Bool { true }
     var waitingBytes: Int { responses.waitingBytes }
     var collectedBytes: Int { collected.heldCount }
-    var isCollecting: Bool { front?.plan.limit != nil }
+    var isCollecting: Bool { current?.plan.limit != nil }
 
-    subscript(format id: UInt64) -> HTTPFormat {
+    subscript(format id: UInt64) -> HTTPResponseStyle {
         get { responses[id] }
         set { responses[id] = newValue }
     }
 
     func isOpen(_ id: UInt64) -> Bool { responses.isOpen(id) }
-    func isArriving(_ id: UInt64) -> Bool { front?.id == id }
+    func isArriving(_ id: UInt64) -> Bool { current?.id == id }
     func began(of id: UInt64, _ connection: Connection) -> UInt64? { connection.requestBegan }
 
     func takeNext(_ connection: Connection) -> Bool {
         guard let unread = connection.stream.received.unread else { return false }
-        return front == nil ? takeHead(connection, unread) : takeBody(connection, unread)
+        return current == nil ? takeHead(connection, unread) : takeBody(connection, unread)
     }
 
     /// Drops the body that is arriving: the request is answered.
     func dropBody() {
-        front?.plan = .skip
+        current?.plan = .skip
         collected.removeAll()
         bodyRate = nil
     }
 
     func dropArriving(_ connection: Connection, _ refusal: ResponseHead?) {
         guard let dropped = arrivingReceipt else { return }
-        front?.plan = .skip
+        current?.plan = .skip
         connection.context.intake.drop(dropped, from: connection)
     }
 
@@ -82,8 +82,8 @@ final class HTTPSession: RequestSession {
 
     /// The bytes that have arrived of a body that is read whole.
     private func arrivedBody(_ connection: Connection) -> Int {
-        guard let front else { return 0 }
-        return front.arrived + min(front.body.announced, connection.stream.received.unreadCount)
+        guard let current else { return 0 }
+        return current.arrived + min(current.body.announced, connection.stream.received.unreadCount)
     }
 
     func refuseOverdue(_ connection: Connection) {
@@ -112,10 +112,10 @@ final class HTTPSession: RequestSession {
 }
 
 /// A request whose body is arriving.
-struct HTTPFront {
+struct HTTPArrivingRequest {
     let id: UInt64
     var body: HTTPBodyReader
-    var plan: HTTPPlan
+    var plan: HTTPBodyPlan
     /// Bytes of data that have arrived, of a body that is chunked or not read whole.
     var arrived = 0
     /// Bytes of the body, the sizes of chunks included, that were dropped.
@@ -128,11 +128,11 @@ struct HTTPFront {
 }
 
 /// What happens to the body of a request.
-enum HTTPPlan {
+enum HTTPBodyPlan {
     /// It is dropped: the request is answered.
     case skip
     /// It is the evidence of this call, read whole.
-    case evidence(HTTPQuestion, limit: Int)
+    case evidence(HTTPParameters, limit: Int)
     /// It is an app receipt, verified as it arrives.
     case receipt(ArrivingReceipt)
     /// It is JSON, read whole.
@@ -144,7 +144,7 @@ enum HTTPPlan {
     /// It is a request for a signature of this app entry, read whole.
     case sign(SignatureKind, app: String, limit: Int)
     /// It is JSON on lines of their own, each answered by a line.
-    case lines(HTTPFormat, limit: Int)
+    case lines(HTTPResponseStyle, limit: Int)
     /// It is the message of a call, read whole unless its evidence can be verified as it arrives.
     case message(RPCCall, limit: Int)
     /// It is the messages of a call that has a stream of them.

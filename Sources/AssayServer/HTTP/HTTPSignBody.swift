@@ -28,16 +28,16 @@ struct HTTPSignBody: Sendable {
     /// Reads `key`, and checks that `app` is the entry that the API key chose.
     static func key(_ members: JSONObject, app: String) throws(HTTPProblem) -> String? {
         if let named = members["app"] {
-            guard try HTTPQuestion.text(named, "app") == app else {
+            guard try HTTPParameters.text(named, "app") == app else {
                 throw .otherKey
             }
         }
         guard let key = members["key"] else { return nil }
-        return try HTTPQuestion.text(key, "key")
+        return try HTTPParameters.text(key, "key")
     }
 }
 
-extension HTTPQuestion {
+extension HTTPParameters {
     /// The question of a retention request, and the answer that was chosen for it.
     init(
         retention members: JSONObject, app: String, key: String?, by signer: any RequestSigner

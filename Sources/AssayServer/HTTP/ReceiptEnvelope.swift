@@ -6,9 +6,9 @@ import AssayWire
 /// endpoint, `{"receipt-data": "…"}`. Passes on the content of that string, and keeps the text
 /// around it, which is parsed at the end: the answer is that to the body read whole.
 struct ReceiptEnvelope: Sendable {
-    private enum Place { case before, inside, after }
+    private enum Phase { case before, inside, after }
 
-    private var place = Place.before
+    private var phase = Phase.before
     private var members = MemberScanner()
     /// The text up to the opening quotation mark, and from the closing one on.
     private var text: [UInt8] = []
@@ -29,10 +29,10 @@ struct ReceiptEnvelope: Sendable {
     mutating func receive(_ bytes: Span<UInt8>, _ receipt: (Span<UInt8>) -> Void) {
         var position = 0
         while position < bytes.count, problem == nil {
-            switch place {
+            switch phase {
             case .before:
                 keep(bytes.extracting(position..<position + 1))
-                if members.beginsReceipt(bytes[position]) { place = .inside }
+                if members.beginsReceipt(bytes[position]) { phase = .inside }
                 position += 1
             case .inside: position = readContent(bytes, from: position, receipt)
             case .after:
@@ -42,7 +42,7 @@ struct ReceiptEnvelope: Sendable {
         }
     }
 
-    /// Returns the members of the body, with an empty text in the receipt's place.
+    /// Returns the members of the body, with an empty text in the place of the receipt.
     func finish() throws(HTTPProblem) -> JSONObject {
         if let problem { throw problem }
         let members = try HTTPJSONBody.members(of: text.span, depth: HTTPJSONBody.depth)
@@ -84,7 +84,7 @@ struct ReceiptEnvelope: Sendable {
                 escape = [byte]
             } else if byte == UInt8(ascii: "\"") {
                 pass(bytes.extracting(plain..<position - 1), isPlain, receipt)
-                place = .after
+                phase = .after
                 keep([byte].span)
                 return position
             } else {

@@ -8,7 +8,7 @@ import AssayWire
 extension RequestSession {
     /// Performs a request whose body has arrived.
     func perform(
-        _ plan: HTTPPlan, _ body: SlabBytes?, _ id: UInt64, _ connection: Connection
+        _ plan: HTTPBodyPlan, _ body: SlabBytes?, _ id: UInt64, _ connection: Connection
     ) {
         switch plan {
         case .skip, .lines, .messages: break
@@ -70,7 +70,7 @@ extension RequestSession {
 
     /// Has the evidence verified, unless the admission rejects it.
     private func verify(
-        _ evidence: SlabBytes, _ question: HTTPQuestion, _ id: UInt64, _ connection: Connection,
+        _ evidence: SlabBytes, _ question: HTTPParameters, _ id: UInt64, _ connection: Connection,
         began: UInt64? = nil
     ) {
         var question = question

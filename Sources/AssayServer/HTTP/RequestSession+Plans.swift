@@ -9,8 +9,8 @@ extension RequestSession {
     func format(
         of head: HTTPHead, _ bytes: Span<UInt8>, _ target: HTTPTarget?, isHTTP2: Bool,
         _ connection: Connection
-    ) -> HTTPFormat {
-        var format = HTTPFormat()
+    ) -> HTTPResponseStyle {
+        var format = HTTPResponseStyle()
         format.isHTTP2 = isHTTP2
         format.isHead = head.method == .head
         if let content = target?.content(head, bytes, isHTTP2: isHTTP2) {
@@ -43,7 +43,7 @@ extension RequestSession {
     func decide(
         _ head: HTTPHead, _ bytes: Span<UInt8>, _ target: HTTPTarget?, _ id: UInt64,
         unread: Int, _ connection: Connection
-    ) -> HTTPPlan {
+    ) -> HTTPBodyPlan {
         do throws(HTTPProblem) {
             let source = HTTPOriginPolicy.Source(head, bytes)
             if let refusal = origins(connection).problem(with: source) { throw refusal }
@@ -63,7 +63,7 @@ extension RequestSession {
     private func plan(
         _ head: HTTPHead, _ bytes: Span<UInt8>, _ target: HTTPTarget, _ id: UInt64,
         unread: Int, _ connection: Connection
-    ) throws(HTTPProblem) -> HTTPPlan {
+    ) throws(HTTPProblem) -> HTTPBodyPlan {
         switch target {
         case .route(let route):
             try plan(head, bytes, route, id, unread: unread, connection)
@@ -75,7 +75,7 @@ extension RequestSession {
     private func plan(
         _ head: HTTPHead, _ bytes: Span<UInt8>, _ route: HTTPRoute, _ id: UInt64,
         unread: Int, _ connection: Connection
-    ) throws(HTTPProblem) -> HTTPPlan {
+    ) throws(HTTPProblem) -> HTTPBodyPlan {
         switch route {
         case .health:
             connection.context.intake.answer(RequestHead(id: id, call: .health), from: connection)
@@ -220,18 +220,18 @@ extension RequestSession {
 
     private func planJSON(
         _ head: HTTPHead, _ form: HTTPJSONBody.Form, _ connection: Connection
-    ) throws(HTTPProblem) -> HTTPPlan {
+    ) throws(HTTPProblem) -> HTTPBodyPlan {
         .json(form, limit: try checkLength(head, connection))
     }
 
     /// A receipt in a body above the limit of JSON is verified as it arrives.
     private func planReceipt(
         _ head: HTTPHead, app: String, isSandbox: Bool, _ id: UInt64, _ connection: Connection
-    ) throws(HTTPProblem) -> HTTPPlan {
+    ) throws(HTTPProblem) -> HTTPBodyPlan {
         guard case .length(let size) = head.body, size > connection.limits.httpJSONBytes else {
             return try planJSON(head, .apple(isSandbox: isSandbox, app: app), connection)
         }
-        let question = HTTPQuestion(
+        let question = HTTPParameters(
             VerifyReceiptQuery(isSandbox: isSandbox), app: app, kind: .appReceipt)
         // Only where the limits are set so that receipts stream above that of JSON.
         guard
@@ -250,7 +250,7 @@ extension RequestSession {
     private func planStream(
         _ head: RequestHead, bodyBytes: Int, size: Int, in envelope: ReceiptEnvelope? = nil,
         _ connection: Connection
-    ) -> HTTPPlan? {
+    ) -> HTTPBodyPlan? {
         switch connection.context.intake.begin(
             head, bodyBytes: bodyBytes, size: size, in: envelope, from: connection,
             began: began(of: head.id, connection))
@@ -274,7 +274,7 @@ extension RequestSession {
 
     private func planLines(
         _ head: HTTPHead, _ bytes: Span<UInt8>, _ id: UInt64, _ connection: Connection
-    ) throws(HTTPProblem) -> HTTPPlan {
+    ) throws(HTTPProblem) -> HTTPBodyPlan {
         try checkEncoding(head, bytes)
         guard let field = head[.contentType],
             let type = HTTPMediaType(bytes.extracting(field)), type != .evidence
@@ -297,11 +297,11 @@ extension RequestSession {
     private func planEvidence(
         _ head: HTTPHead, _ bytes: Span<UInt8>, _ id: UInt64, unread: Int,
         _ connection: Connection
-    ) throws(HTTPProblem) -> HTTPPlan {
+    ) throws(HTTPProblem) -> HTTPBodyPlan {
         guard let query = HTTPQuery(bytes.extracting(head.query ?? 0..<0)) else {
             throw .invalidQuery
         }
-        let question = try HTTPQuestion(query)
+        let question = try HTTPParameters(query)
         self[format: id] = self[format: id].answering(question)
         // Evidence of an unknown kind is read whole, so it has the limit of those.
         guard let kind = question.kind else {

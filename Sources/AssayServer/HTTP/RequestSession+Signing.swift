@@ -10,7 +10,7 @@ extension RequestSession {
     /// - Parameter kind: nil for an answer to a retention request.
     func planSignature(
         _ kind: SignatureKind?, app: String, limit: Int, _ connection: Connection
-    ) throws(HTTPProblem) -> HTTPPlan {
+    ) throws(HTTPProblem) -> HTTPBodyPlan {
         guard let signer = connection.context.admission.app(named: app)?.signer else {
             throw .noSigningKeys
         }
@@ -55,7 +55,7 @@ extension RequestSession {
     }
 }
 
-extension HTTPFormat {
+extension HTTPResponseStyle {
     /// Appends the body of an answer to a retention request. A request that was refused gets none.
     func append(
         _ verification: Verification, to respond: RetentionResponder, at now: Timestamp,

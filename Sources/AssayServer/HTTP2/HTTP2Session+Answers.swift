@@ -87,7 +87,7 @@ extension HTTP2Session {
 
     /// Takes the next line, or data of an incomplete one. Returns the bytes used.
     func takeLine(
-        _ data: SlabBytes, _ stream: HTTP2Stream, _ format: HTTPFormat, limit: Int,
+        _ data: SlabBytes, _ stream: HTTP2Stream, _ format: HTTPResponseStyle, limit: Int,
         _ connection: Connection
     ) -> Int {
         let bytes = data.span
@@ -115,14 +115,14 @@ extension HTTP2Session {
         return length + 1
     }
 
-    private func beginLine(_ stream: HTTP2Stream, _ format: HTTPFormat) -> UInt64 {
+    private func beginLine(_ stream: HTTP2Stream, _ format: HTTPResponseStyle) -> UInt64 {
         guard let line = stream.lines?.begin(format) else { return stream.id }
         return line << 32 | stream.id
     }
 
     /// Has the line answered that has arrived. Empty lines have no answer.
     private func answerLine(
-        _ stream: HTTP2Stream, _ format: HTTPFormat, _ connection: Connection
+        _ stream: HTTP2Stream, _ format: HTTPResponseStyle, _ connection: Connection
     ) {
         var line: SlabBytes?
         update(stream) { line = $0.takeData() }
@@ -134,7 +134,7 @@ extension HTTP2Session {
         parse(line, as: .verify, beginLine(stream, format), connection)
     }
 
-    func endLines(_ stream: HTTP2Stream, _ format: HTTPFormat, _ connection: Connection) {
+    func endLines(_ stream: HTTP2Stream, _ format: HTTPResponseStyle, _ connection: Connection) {
         answerLine(stream, format, connection)
         endLines(stream, connection)
     }

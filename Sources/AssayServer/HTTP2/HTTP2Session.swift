@@ -66,9 +66,9 @@ final class HTTP2Session: RequestSession {
         return (stream, id >> 32)
     }
 
-    subscript(format id: UInt64) -> HTTPFormat {
+    subscript(format id: UInt64) -> HTTPResponseStyle {
         get {
-            guard let (stream, line) = stream(of: id) else { return HTTPFormat() }
+            guard let (stream, line) = stream(of: id) else { return HTTPResponseStyle() }
             guard line > 0 else { return stream.format }
             guard let messages = stream.messages else {
                 return stream.lines?[line] ?? stream.format

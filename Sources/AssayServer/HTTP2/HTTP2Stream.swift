@@ -7,8 +7,8 @@ final class HTTP2Stream {
     let number: Int32
     /// When its head arrived, in milliseconds of the loop's clock.
     let began: UInt64
-    var format: HTTPFormat
-    var plan = HTTPPlan.skip
+    var format: HTTPResponseStyle
+    var plan = HTTPBodyPlan.skip
     /// The request has arrived.
     var isComplete = false
     /// The answer was given, or its head.
@@ -39,7 +39,7 @@ final class HTTP2Stream {
     }
 
     init(
-        _ number: Int32, _ format: HTTPFormat, announced: Int?,
+        _ number: Int32, _ format: HTTPResponseStyle, announced: Int?,
         _ collected: consuming CollectedBytes, began: UInt64, at now: UInt64
     ) {
         self.number = number

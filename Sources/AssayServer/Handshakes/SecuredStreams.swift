@@ -31,9 +31,9 @@ final class SecuredStreams {
     var isIdle: Bool { handshakes?.count ?? 0 == 0 }
 
     /// Adds the numbers of TLS handshakes.
-    func add(to holdings: inout ServerHoldings) {
-        holdings.handshakes = handshakes?.count ?? 0
-        holdings.handshakesWaiting = handshakes?.waitingCount ?? 0
+    func add(to heldResources: inout HeldResources) {
+        heldResources.handshakes = handshakes?.count ?? 0
+        heldResources.handshakesWaiting = handshakes?.waitingCount ?? 0
     }
 
     /// Applies the settings of a reload. A configuration without TLS is rejected for a server with

@@ -130,7 +130,7 @@ final class Lifecycle {
         if context.phase.hasEnded { return }
         end()
         acceptor.close()
-        let requests = workers.reduce(0) { $0 + $1.lastState.holdings.requestsInFlight }
+        let requests = workers.reduce(0) { $0 + $1.lastState.heldResources.requestsInFlight }
         log.write(
             .warning, "stopped_at_once",
             ["connections": .number(acceptor.count), "requests": .number(requests)])

@@ -182,11 +182,11 @@ public final class Server: Sendable {
         }
     }
 
-    /// The current holdings of the server; nil after it has ended. Must not be called on a thread
-    /// of the server's.
-    package var holdings: ServerHoldings? {
-        try? workers.reduce(into: ServerHoldings()) { sum, worker in
-            sum.add(try worker.call { $0.holdings })
+    /// The resources that the server holds now; nil after it has ended. Must not be called on a
+    /// thread of the server's.
+    package var heldResources: HeldResources? {
+        try? workers.reduce(into: HeldResources()) { sum, worker in
+            sum.add(try worker.call { $0.heldResources })
         }
     }
 

@@ -61,7 +61,7 @@ final class Supervisor {
             sweepTimer?.close()
             return
         }
-        memory.sweep(held: publisher.holdings.heldBytes)
+        memory.sweep(held: publisher.heldResources.heldBytes)
         checkStall()
         context.telemetry.flushFaults()
         lifecycle.advance()

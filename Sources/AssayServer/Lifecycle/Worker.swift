@@ -59,7 +59,7 @@ final class Worker: Sendable {
 /// What a worker reports several times a second.
 struct WorkerState: Sendable {
     var metrics = ServerMetrics()
-    var holdings = ServerHoldings()
+    var heldResources = HeldResources()
     var traffic = LoopTraffic()
     /// When it was reported, in nanoseconds of the monotonic clock; nil before the first report.
     var reportedAt: UInt64?
@@ -70,8 +70,7 @@ struct WorkerState: Sendable {
 /// What all workers of a server share.
 final class SharedResources: Sendable {
     let transport: any Transport
-    /// Takes what would keep a worker's sockets waiting: long work for which nobody has to write
-    /// an answer meanwhile.
+    /// Runs work that takes too long for a worker, whose sockets would wait.
     let background: any Executor
     /// Slices that the background threads have, of all workers.
     private let backgroundSlices = Atomic(0)
@@ -81,7 +80,7 @@ final class SharedResources: Sendable {
     let bytes: SharedBudget
     /// The rate at which unknown chains are validated.
     let chainRate: SharedBucket
-    /// The places of fetches.
+    /// The slots of fetches.
     let fetches = SharedFetches()
     let workers: [Worker]
 

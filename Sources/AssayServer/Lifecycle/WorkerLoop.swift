@@ -3,7 +3,7 @@ import AssayIO
 import AssayWire
 
 /// A worker of the server: an event loop that does everything for its connections. It reads,
-/// decodes, admits, verifies and answers; nothing on the way of a request is another worker's.
+/// decodes, admits, verifies and answers. A request needs nothing that belongs to another worker.
 final class WorkerLoop {
     let context: ServerContext
     let connections: ConnectionTable
@@ -42,8 +42,8 @@ final class WorkerLoop {
         let clients = ConnectionContext(
             context, connections, turns, budget, scheduler, admission, codec)
         self.clients = clients
-        secured = SecuredStreams(context, workers: shared.workers.count) { stream, lastWord in
-            clients.serve(stream, lastWord: lastWord)
+        secured = SecuredStreams(context, workers: shared.workers.count) { stream, finalAnswer in
+            clients.serve(stream, finalAnswer: finalAnswer)
         }
         turnEnd = try TurnEnd(on: loop) { [self] in endTurn() }
         pollWatch = try PollWatch(on: loop) { [scheduler] in worker.setIdle(scheduler.canHelp) }
@@ -69,7 +69,11 @@ final class WorkerLoop {
         stream.endpoint = endpoint
         stream.onClose = onClose
         if context.phase.hasEnded { return stream.close() }
-        if endpoint.isTLS { secured.begin(stream) } else { clients.serve(stream, lastWord: nil) }
+        if endpoint.isTLS {
+            secured.begin(stream)
+        } else {
+            clients.serve(stream, finalAnswer: nil)
+        }
     }
 
     /// Calls back when the queue of TLS handshakes becomes full, and when it has drained.
@@ -128,21 +132,21 @@ final class WorkerLoop {
     func report() {
         worker.report(
             WorkerState(
-                metrics: context.telemetry.metrics, holdings: holdings,
+                metrics: context.telemetry.metrics, heldResources: heldResources,
                 traffic: context.loop.traffic, reportedAt: context.loop.nanoseconds,
                 hasEnded: context.phase.hasEnded))
     }
 
-    var holdings: ServerHoldings {
-        var holdings = ServerHoldings()
-        holdings.evidenceBytes = budget.evidence + budget.parsed + budget.receipts
-        holdings.bufferedBytes = budget.buffered + budget.parsing
-        holdings.heldBytes = budget.held
-        holdings.turns = turns.number
-        connections.add(to: &holdings)
-        scheduler.add(to: &holdings)
-        secured.add(to: &holdings)
-        return holdings
+    var heldResources: HeldResources {
+        var heldResources = HeldResources()
+        heldResources.evidenceBytes = budget.evidence + budget.parsed + budget.receipts
+        heldResources.bufferedBytes = budget.buffered + budget.parsing
+        heldResources.heldBytes = budget.held
+        heldResources.turns = turns.number
+        connections.add(to: &heldResources)
+        scheduler.add(to: &heldResources)
+        secured.add(to: &heldResources)
+        return heldResources
     }
 
     // MARK: Life

@@ -9,9 +9,9 @@ package struct ServerMetrics: Sendable {
         repeating: 0, count: CallLabel.allCases.count * Self.statuses)
     /// The verdicts of each configured app.
     private var verdicts: [VerdictCounts] = []
-    /// The places of the apps in `verdicts`, by name. Counts are not in the dictionary: to change
+    /// The indices of the apps in `verdicts`, by name. Counts are not in the dictionary: to change
     /// a value in place allocates memory.
-    private var places: [String: Int] = [:]
+    private var indices: [String: Int] = [:]
     /// The verdicts of apps that a reload removed: part of all verdicts, of no app.
     private var verdictsOfRemovedApps = VerdictCounts()
     private var resolves = [UInt64](repeating: 0, count: ResolveOutcome.allCases.count)
@@ -126,25 +126,25 @@ extension ServerMetrics {
         let names = Set(names)
         let before = verdictsByApp
         verdicts = []
-        places = [:]
+        indices = [:]
         for (name, counts) in before {
             if names.contains(name) {
-                places[name] = verdicts.count
+                indices[name] = verdicts.count
                 verdicts.append(counts)
             } else {
                 verdictsOfRemovedApps.add(counts)
             }
         }
-        for name in names where places[name] == nil {
-            places[name] = verdicts.count
+        for name in names where indices[name] == nil {
+            indices[name] = verdicts.count
             verdicts.append(VerdictCounts())
         }
     }
 
     private mutating func count(_ outcome: Outcome) {
         // A reload can remove the app of an accepted request.
-        guard let place = places[outcome.app] else { return verdictsOfRemovedApps.add(outcome) }
-        verdicts[place].add(outcome)
+        guard let index = indices[outcome.app] else { return verdictsOfRemovedApps.add(outcome) }
+        verdicts[index].add(outcome)
     }
 }
 
@@ -157,12 +157,12 @@ extension ServerMetrics {
         Self.add(other.handled, to: &handled)
         Self.add(other.resolves, to: &resolves)
         Self.add(other.refusals, to: &refusals)
-        for (name, place) in other.places {
-            if let mine = places[name] {
-                verdicts[mine].add(other.verdicts[place])
+        for (name, index) in other.indices {
+            if let mine = indices[name] {
+                verdicts[mine].add(other.verdicts[index])
             } else {
                 // A worker has not applied the reload yet that removed the app.
-                verdictsOfRemovedApps.add(other.verdicts[place])
+                verdictsOfRemovedApps.add(other.verdicts[index])
             }
         }
         verdictsOfRemovedApps.add(other.verdictsOfRemovedApps)
@@ -199,7 +199,7 @@ extension ServerMetrics {
 
     /// The verdicts of each configured app, ordered by its name.
     package var verdictsByApp: [(app: String, counts: VerdictCounts)] {
-        places.sorted { $0.key < $1.key }.map { ($0.key, verdicts[$0.value]) }
+        indices.sorted { $0.key < $1.key }.map { ($0.key, verdicts[$0.value]) }
     }
 
     /// All verdicts since the start, those of apps that are no longer configured included.

@@ -59,7 +59,7 @@ package struct ServerState: Sendable {
 
     package var phase: Phase
     package var metrics: ServerMetrics
-    package var holdings: ServerHoldings
+    package var heldResources: HeldResources
     package var traffic: LoopTraffic
     package var limits: ServerLimits
     package var version: String
@@ -123,7 +123,7 @@ package struct History: Sendable {
                 refused: Double(state.metrics.refused &- last.metrics.refused) / elapsed,
                 median: handling.quantile(0.5).map { $0 / 1e6 },
                 p99: handling.quantile(0.99).map { $0 / 1e6 },
-                connections: state.holdings.connections))
+                connections: state.heldResources.connections))
         self.last = (now, state.metrics)
         mark(state.metrics, at: now)
     }

@@ -25,7 +25,7 @@ final class StatePublisher {
         monitor.publish(
             since: oldestReport,
             ServerState(
-                phase: shownPhase, metrics: metrics, holdings: holdings, traffic: traffic,
+                phase: shownPhase, metrics: metrics, heldResources: heldResources, traffic: traffic,
                 limits: context.limits, version: context.settings.version,
                 workers: context.fixed.workers, connectionLimit: acceptor.socketLimit,
                 endpoints: acceptor.endpoints, certificateEnd: context.settings.tls?.notAfter,
@@ -50,7 +50,7 @@ final class StatePublisher {
     }
 
     /// What all workers hold.
-    var holdings: ServerHoldings {
-        workers.reduce(into: ServerHoldings()) { $0.add($1.lastState.holdings) }
+    var heldResources: HeldResources {
+        workers.reduce(into: HeldResources()) { $0.add($1.lastState.heldResources) }
     }
 }

@@ -12,7 +12,7 @@ package struct VerdictCounts: Sendable {
     package init() {}
 
     // The raw values of the wire begin with 1.
-    private static func place(
+    private static func index(
         _ kind: EvidenceKind, _ verdict: Verdict, _ environment: EnvironmentLabel
     ) -> Int {
         ((Int(kind.rawValue) - 1) * verdicts + Int(verdict.rawValue) - 1) * environments
@@ -21,22 +21,22 @@ package struct VerdictCounts: Sendable {
 
     mutating func add(_ outcome: Outcome) {
         if counts.isEmpty { counts = Array(repeating: 0, count: Self.size) }
-        counts[Self.place(outcome.kind, outcome.verdict, outcome.environment)] &+= 1
+        counts[Self.index(outcome.kind, outcome.verdict, outcome.environment)] &+= 1
     }
 
     /// Adds the numbers of another app or of an earlier time.
     package mutating func add(_ other: VerdictCounts) {
         guard !counts.isEmpty else { return counts = other.counts }
-        for (place, count) in other.counts.enumerated() { counts[place] &+= count }
+        for (index, count) in other.counts.enumerated() { counts[index] &+= count }
     }
 
     /// The numbers since an earlier state of the same counters.
     package func since(_ earlier: VerdictCounts) -> VerdictCounts {
         guard !earlier.counts.isEmpty, !counts.isEmpty else { return self }
         var difference = self
-        for (place, count) in earlier.counts.enumerated() {
+        for (index, count) in earlier.counts.enumerated() {
             // Less than before only for an app that one reload removed and another added.
-            difference.counts[place] = counts[place] > count ? counts[place] - count : 0
+            difference.counts[index] = counts[index] > count ? counts[index] - count : 0
         }
         return difference
     }
@@ -44,7 +44,7 @@ package struct VerdictCounts: Sendable {
     package subscript(
         kind: EvidenceKind, verdict: Verdict, environment: EnvironmentLabel
     ) -> UInt64 {
-        counts.isEmpty ? 0 : counts[Self.place(kind, verdict, environment)]
+        counts.isEmpty ? 0 : counts[Self.index(kind, verdict, environment)]
     }
 
     package var total: UInt64 { counts.reduce(0, &+) }
@@ -64,7 +64,7 @@ package struct VerdictCounts: Sendable {
             for verdict in Verdict.allCases {
                 for environment in EnvironmentLabel.allCases
                 where matches(kind, verdict, environment) {
-                    sum &+= counts[Self.place(kind, verdict, environment)]
+                    sum &+= counts[Self.index(kind, verdict, environment)]
                 }
             }
         }

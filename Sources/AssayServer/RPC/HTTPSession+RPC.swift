@@ -10,19 +10,20 @@ extension HTTPSession {
 
     /// Takes data of a message. Returns false if it needs more bytes.
     func takeMessage(
-        _ count: Int, _ unread: SlabBytes, _ call: RPCCall, _ limit: Int, _ front: HTTPFront,
+        _ count: Int, _ unread: SlabBytes, _ call: RPCCall, _ limit: Int,
+        _ current: HTTPArrivingRequest,
         _ connection: Connection
     ) -> Bool {
-        let isWhole = !front.isChunked && count == front.body.announced
+        let isWhole = !current.isChunked && count == current.body.announced
         guard var arrival = call.arrival, !isWhole else {
             return takeWhole(count, unread, limit, connection)
         }
-        if front.isChunked {
+        if current.isChunked {
             guard collect(count, unread, limit, connection) else { return true }
         } else {
             guard admitsPart(unread, connection) else { return true }
         }
-        guard let bytes = front.isChunked ? collected.bytes : unread.extracting(0..<count) else {
+        guard let bytes = current.isChunked ? collected.bytes : unread.extracting(0..<count) else {
             return false
         }
         do throws(HTTPProblem) {
@@ -30,24 +31,24 @@ extension HTTPSession {
             switch try arrival.next(in: bytes.span) {
             case .needMore: call.arrival = arrival
             case .evidence(let head, let range):
-                let head = try call.requestHead(front.id, head, by: connection.context.codec)
+                let head = try call.requestHead(current.id, head, by: connection.context.codec)
                 if begin(head, range, bytes, connection) { return true }
                 call.arrival = nil
             case .whole: call.arrival = nil
             }
-            if call.arrival == nil, !front.isChunked, front.body.announced > limit {
+            if call.arrival == nil, !current.isChunked, current.body.announced > limit {
                 throw .bodyTooLarge(limit: limit)
             }
-            self.front?.plan = .message(call, limit: limit)
-            if !front.isChunked {
+            self.current?.plan = .message(call, limit: limit)
+            if !current.isChunked {
                 return call.arrival == nil && takeWhole(count, unread, limit, connection)
             }
         } catch {
             dropBody()
-            refuse(front.id, error, connection)
+            refuse(current.id, error, connection)
             return true
         }
-        if self.front?.body.isEnded == true { complete(connection) }
+        if self.current?.body.isEnded == true { complete(connection) }
         return true
     }
 
@@ -67,9 +68,9 @@ extension HTTPSession {
         case .whole, .resolve: return false
         case .receipt(let arriving):
             bodyRate = nil
-            front?.plan = .receipt(arriving)
-            front?.hasSizedReceipt = true
-            guard front?.isChunked == true else {
+            current?.plan = .receipt(arriving)
+            current?.hasSizedReceipt = true
+            guard current?.isChunked == true else {
                 didTake(range.lowerBound, ofData: true, connection)
                 return true
             }
@@ -85,16 +86,16 @@ extension HTTPSession {
             return refuseRest(of: receipt, receipt.id, connection)
         }
         if !connection.context.intake.feed(receipt, collected: start, from: connection) {
-            front?.plan = .skip
+            current?.plan = .skip
             connection.context.intake.refuse(receipt, from: connection)
-        } else if front?.body.isEnded == true {
+        } else if current?.body.isEnded == true {
             complete(connection)
         }
     }
 
     /// Refuses a receipt with bytes after it, in a message whose size was not known before.
     func refuseRest(of receipt: ArrivingReceipt, _ id: UInt64, _ connection: Connection) {
-        front?.plan = .skip
+        current?.plan = .skip
         connection.context.intake.drop(receipt, from: connection)
         refuse(id, .evidenceNotLast, connection)
     }

@@ -144,7 +144,7 @@ enum RPCHealth: UInt64, Sendable {
 extension HTTPResponse {
     /// Appends the answer to a call.
     static func append(
-        _ message: [UInt8], _ form: RPCForm, _ format: HTTPFormat, at now: Timestamp,
+        _ message: [UInt8], _ form: RPCForm, _ format: HTTPResponseStyle, at now: Timestamp,
         to output: inout [UInt8]
     ) {
         // Its head is always the same, and the session writes it.
@@ -156,7 +156,7 @@ extension HTTPResponse {
 
     /// Appends the refusal of a call.
     static func append(
-        _ status: RPCStatus, _ form: RPCForm, fields: String, _ format: HTTPFormat,
+        _ status: RPCStatus, _ form: RPCForm, fields: String, _ format: HTTPResponseStyle,
         at now: Timestamp, to output: inout [UInt8]
     ) {
         let fields = fields + exposed(format)
@@ -177,7 +177,7 @@ extension HTTPResponse {
     }
 
     /// Lets a page of an allowed origin read the status, which some clients expect in the head.
-    private static func exposed(_ format: HTTPFormat) -> String {
+    private static func exposed(_ format: HTTPResponseStyle) -> String {
         guard format.origin != nil else { return "" }
         return "Access-Control-Expose-Headers: Grpc-Status, Grpc-Message, "
             + "Grpc-Status-Details-Bin\r\n"

@@ -28,11 +28,11 @@ extension RPCSchema {
                 })
             else {
                 let names = fields.map(\.jsonName).joined(separator: ", ")
-                throw HTTPQuestion.problem(
-                    "unknown member \(HTTPQuestion.quoted(name)); the members: \(names)")
+                throw HTTPParameters.problem(
+                    "unknown member \(HTTPParameters.quoted(name)); the members: \(names)")
             }
             guard given.insert(field.number).inserted else {
-                throw HTTPQuestion.problem("\(field.jsonName) is given under both of its names")
+                throw HTTPParameters.problem("\(field.jsonName) is given under both of its names")
             }
             // As if it were absent.
             guard !value.isNull else { continue }
@@ -41,7 +41,7 @@ extension RPCSchema {
                 continue
             }
             guard let elements = value.elements else {
-                throw HTTPQuestion.problem("\(field.jsonName) is not an array")
+                throw HTTPParameters.problem("\(field.jsonName) is not an array")
             }
             for element in elements { try encode(element, field, to: &message) }
         }
@@ -73,7 +73,7 @@ extension RPCSchema {
     }
 
     private static func problem(_ name: String, _ wanted: String) -> HTTPProblem {
-        HTTPQuestion.problem("\(name) is not \(wanted)")
+        HTTPParameters.problem("\(name) is not \(wanted)")
     }
 
     /// A number, or its decimal digits as text.
@@ -97,8 +97,8 @@ extension RPCSchema {
         guard let text = value.string else { return try Self.number(value, name, Int32.self) }
         guard let known = enumeration.values.first(where: { $0.name.equalsByBytes(text) }) else {
             let names = enumeration.values.map(\.name).joined(separator: ", ")
-            throw HTTPQuestion.problem(
-                "\(HTTPQuestion.quoted(text)) is not a value of \(name); the values: \(names)")
+            throw HTTPParameters.problem(
+                "\(HTTPParameters.quoted(text)) is not a value of \(name); the values: \(names)")
         }
         return UInt64(truncatingIfNeeded: known.number)
     }

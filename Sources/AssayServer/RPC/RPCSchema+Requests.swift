@@ -80,9 +80,9 @@ extension RPCSchema {
                 let document = try JSONDocument.parse(bytes, limit: ServerLimits.httpSignBytes)
                 if document.root.members != nil { return bytes }
             } catch {
-                throw HTTPQuestion.problem("\(field.name) is not JSON: \(error)")
+                throw HTTPParameters.problem("\(field.name) is not JSON: \(error)")
             }
-            throw HTTPQuestion.problem("\(field.name) is not a JSON object")
+            throw HTTPParameters.problem("\(field.name) is not a JSON object")
         }
         var writer = JSONWriter(capacity: bytes.count + 2)
         writer.value(text)

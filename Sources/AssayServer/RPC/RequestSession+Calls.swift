@@ -10,7 +10,7 @@ extension RequestSession {
     func plan(
         _ head: HTTPHead, _ bytes: Span<UInt8>, _ method: RPCMethod, _ id: UInt64,
         _ connection: Connection
-    ) throws(HTTPProblem) -> HTTPPlan {
+    ) throws(HTTPProblem) -> HTTPBodyPlan {
         guard case .rpc(let form) = self[format: id].content else {
             throw head.method == .get ? RPCQuery.missingEncoding : .wrongType(RPCForm.typeNames)
         }

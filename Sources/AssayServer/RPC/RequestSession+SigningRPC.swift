@@ -58,7 +58,7 @@ extension RequestSession {
         let members = try HTTPJSONBody.members(of: json.span, depth: HTTPJSONBody.depth)
         let key = try HTTPSignBody.key(members, app: call.app ?? "")
         guard let answer = members["answer"] else {
-            throw HTTPQuestion.problem("answer is missing")
+            throw HTTPParameters.problem("answer is missing")
         }
         do throws(SigningFailure) {
             self[format: head.id].retention = try signer.retentionAnswer(answer.raw, key: key)

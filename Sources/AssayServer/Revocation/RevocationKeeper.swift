@@ -9,7 +9,7 @@ final class RevocationKeeper {
     private var settings = RevocationSettings()
     private var hosts: Set<String> = []
     private var schedule: RefreshSchedule
-    /// Nil where no host is asked.
+    /// Nil if no host is configured.
     private var transport: (any RevocationTransport)?
     /// Runs a job on the keeper's thread.
     private let post: @Sendable (@escaping @Sendable (RevocationKeeper) -> Void) -> Void
@@ -55,7 +55,7 @@ final class RevocationKeeper {
         self.wall = wall
     }
 
-    /// Asks nobody any more.
+    /// Stops all requests.
     func close() {
         transport?.close()
         transport = nil
@@ -113,7 +113,7 @@ final class RevocationKeeper {
                 try statuses.add(content, named: path, at: wall)
                 unusable[path] = nil
             } catch {
-                // What it said before counts no longer: the operator has replaced it.
+                // The operator has replaced the file, so its earlier statuses do not count.
                 statuses.remove(named: path)
                 unusable[path] = error.description
                 log(.fileNotUsed(path: path, reason: error.description))

@@ -51,8 +51,8 @@ final class AcceptedResolve {
     }
 }
 
-/// The place of a request that is an item of a Resolve.
-struct ResolvePlace: Sendable {
+/// The slot of a request that is an item of a Resolve.
+struct ResolveSlot: Sendable {
     let resolve: LoopBound<AcceptedResolve>
     let index: Int
     /// Whether the kind is an estimate, and the verification detects it.

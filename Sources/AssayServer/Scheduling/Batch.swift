@@ -12,8 +12,8 @@ import AssayWire
 /// not wait for them; a slice for those is the work that gathers while they are busy. An unknown
 /// chain is validated by neither: that takes milliseconds, and is deferred.
 ///
-/// Requests with `mayWait` (patient requests) go after the others, except for a small share of
-/// the places.
+/// Requests with `mayWait` go after the others. While others wait, one in sixteen of the requests
+/// taken has `mayWait`.
 struct Batch {
     private let backgroundThreads: Int
     var requestsPerSlice: Int
@@ -24,9 +24,9 @@ struct Batch {
     /// Requests that wait for the loop's thread.
     private var short = RequestQueue()
     /// Requests with `mayWait`.
-    private var patient = RequestQueue()
-    /// Credit that patient requests earn while others go first.
-    private var patientCredit = 0
+    private var mayWait = RequestQueue()
+    /// Credit that `mayWait` requests earn while others go first.
+    private var mayWaitCredit = 0
     private var idleThreads: Int
     /// The work that is running on background threads.
     private var running = WorkLoad()
@@ -41,8 +41,8 @@ struct Batch {
     /// signatures in the time of one.
     private static let smallestSharedSlice = 8
 
-    /// One of this many requests taken is a patient one.
-    private static let patientShare = 16
+    /// One of this many requests taken has `mayWait`.
+    private static let mayWaitShare = 16
 
     init(backgroundThreads: Int, requestsPerSlice: Int, handsOver: Bool = false) {
         self.handsOver = handsOver
@@ -52,16 +52,16 @@ struct Batch {
     }
 
     /// Requests that wait for verification.
-    var waitingCount: Int { waiting.count + short.count + patient.count }
+    var waitingCount: Int { waiting.count + short.count + mayWait.count }
 
-    /// Waiting requests that others wait behind: all but the patient ones.
+    /// Waiting requests that others wait behind: all but those with `mayWait`.
     var promptCount: Int { waiting.count + short.count }
 
     /// Requests that wait for the loop's own thread.
     var shortCount: Int { short.count }
 
     /// Requests that wait for a background thread.
-    var longCount: Int { waiting.count + patient.count }
+    var longCount: Int { waiting.count + mayWait.count }
 
     /// What the loop's thread keeps for itself when it shares its requests.
     enum Keeping {
@@ -149,7 +149,7 @@ struct Batch {
     mutating func add(_ request: Job, by delay: QueueDelay) {
         let lines = request.port.value.connection.inFlight.makeLines()
         if request.mayWait {
-            patient.append(request, to: lines.patient, by: delay)
+            mayWait.append(request, to: lines.mayWait, by: delay)
         } else if !handsOver, delay.nanoseconds(of: request.work) <= Self.quickNanoseconds {
             short.append(request, to: lines.short, by: delay)
         } else {
@@ -162,7 +162,7 @@ struct Batch {
         for request in requests.reversed() {
             let lines = request.port.value.connection.inFlight.makeLines()
             if request.mayWait {
-                patient.prepend(request, to: lines.patient, by: delay)
+                mayWait.prepend(request, to: lines.mayWait, by: delay)
             } else {
                 waiting.prepend(request, to: lines.waiting, by: delay)
             }
@@ -188,7 +188,7 @@ struct Batch {
             slice.append(request)
             time += delay.nanoseconds(of: request.work)
         }
-        if !patient.isEmpty { patientCredit += slice.count }
+        if !mayWait.isEmpty { mayWaitCredit += slice.count }
         return slice
     }
 
@@ -210,7 +210,7 @@ struct Batch {
     /// Removes and returns the requests for which `isOver` holds.
     mutating func removeAll(where isOver: (Job) -> Bool) -> [Job] {
         waiting.removeAll(where: isOver) + short.removeAll(where: isOver)
-            + patient.removeAll(where: isOver)
+            + mayWait.removeAll(where: isOver)
     }
 
     /// Removes and returns the requests of a connection.
@@ -219,7 +219,7 @@ struct Batch {
     ) -> [Job] {
         waiting.removeAll(of: lines.waiting, where: isOver)
             + short.removeAll(of: lines.short, where: isOver)
-            + patient.removeAll(of: lines.patient, where: isOver)
+            + mayWait.removeAll(of: lines.mayWait, where: isOver)
     }
 
     /// Divides the waiting requests into equal slices for the idle background threads. Requests for
@@ -230,11 +230,11 @@ struct Batch {
         atMost most: Int, by delay: QueueDelay, without isOver: (Job) -> Bool
     ) -> (slices: [[Job]], over: [Job]) {
         var (slices, over): ([[Job]], [Job]) = ([], [])
-        let places = min(idleThreads, most)
-        guard places > 0 else { return (slices, over) }
-        let share = (waiting.count + patientPlaces + places - 1) / places
+        let threads = min(idleThreads, most)
+        guard threads > 0 else { return (slices, over) }
+        let share = (waiting.count + mayWaitCount + threads - 1) / threads
         let size = min(max(share, Self.smallestSharedSlice), requestsPerSlice)
-        while slices.count < places {
+        while slices.count < threads {
             var slice: [Job] = []
             var time = 0.0
             while slice.count < size, time < Self.sliceNanoseconds, let request = next() {
@@ -257,20 +257,20 @@ struct Batch {
     /// slice. A full slice of tokens or notifications takes less.
     private static let sliceNanoseconds = 10_000_000.0
 
-    /// The number of patient requests that can be taken now: all if nothing else waits.
-    private var patientPlaces: Int {
-        guard !patient.isEmpty else { return 0 }
+    /// The number of `mayWait` requests that can be taken now: all if nothing else waits.
+    private var mayWaitCount: Int {
+        guard !mayWait.isEmpty else { return 0 }
         return promptCount == 0
-            ? patient.count : min(patientCredit / Self.patientShare, patient.count)
+            ? mayWait.count : min(mayWaitCredit / Self.mayWaitShare, mayWait.count)
     }
 
     private mutating func next() -> Job? {
-        if patientPlaces > 0, promptCount == 0 || patientCredit >= Self.patientShare {
-            patientCredit = max(patientCredit - Self.patientShare, 0)
-            return patient.take()
+        if mayWaitCount > 0, promptCount == 0 || mayWaitCredit >= Self.mayWaitShare {
+            mayWaitCredit = max(mayWaitCredit - Self.mayWaitShare, 0)
+            return mayWait.take()
         }
         guard let request = waiting.take() else { return nil }
-        if !patient.isEmpty { patientCredit += 1 }
+        if !mayWait.isEmpty { mayWaitCredit += 1 }
         return request
     }
 }

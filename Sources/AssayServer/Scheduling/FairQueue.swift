@@ -15,7 +15,7 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
         /// Number of requests of all flows.
         var count = 0
         /// Its index in `keys`.
-        var place: Int
+        var index: Int
 
         /// In place: a copy of an entry would copy all its flows.
         mutating func add(_ flow: Flow, isPreferred: Bool) {
@@ -35,7 +35,7 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
     private struct Requests {
         var count = 0
         /// The key's index in its bucket of the flow's line.
-        var place = 0
+        var index = 0
     }
 
     private struct Line {
@@ -92,7 +92,7 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
     /// Adds a request of a flow for the key.
     mutating func add(_ key: Key, of flow: Flow, isPreferred: Bool) {
         if entries[key] == nil {
-            entries[key] = Entry(place: keys.count)
+            entries[key] = Entry(index: keys.count)
             keys.append(key)
         }
         let isNew = entries[key]?.requests[flow] == nil
@@ -122,19 +122,19 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
 
     /// Puts a key into the bucket of its rank.
     private mutating func put(_ key: Key, inLineOf flow: Flow) {
-        guard let rank = entries[key]?.rank, let place = lines[flow]?.buckets[rank].count
+        guard let rank = entries[key]?.rank, let index = lines[flow]?.buckets[rank].count
         else { return }
-        entries[key]?.requests[flow]?.place = place
+        entries[key]?.requests[flow]?.index = index
         lines[flow]?.buckets[rank].append(key)
     }
 
     /// Takes a key out of its bucket.
     private mutating func pull(_ key: Key, fromLineOf flow: Flow) {
-        guard let entry = entries[key], let place = entry.requests[flow]?.place,
+        guard let entry = entries[key], let index = entry.requests[flow]?.index,
             let last = lines[flow]?.buckets[entry.rank].popLast(), last != key
         else { return }
-        lines[flow]?.buckets[entry.rank][place] = last
-        entries[last]?.requests[flow]?.place = place
+        lines[flow]?.buckets[entry.rank][index] = last
+        entries[last]?.requests[flow]?.index = index
     }
 
     /// Removes and returns the next key, and charges the flow whose turn it is.
@@ -171,8 +171,8 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
         entries[key] = nil
         let last = keys.removeLast()
         if last != key {
-            keys[entry.place] = last
-            entries[last]?.place = entry.place
+            keys[entry.index] = last
+            entries[last]?.index = entry.index
         }
     }
 

@@ -15,10 +15,10 @@ struct Helpers {
     /// Takes a worker that is idle; nil if none is.
     mutating func takeIdle() -> Worker? {
         for offset in others.indices {
-            let place = (next + offset) % others.count
-            guard others[place].takeIdle() else { continue }
-            next = (place + 1) % others.count
-            return others[place]
+            let index = (next + offset) % others.count
+            guard others[index].takeIdle() else { continue }
+            next = (index + 1) % others.count
+            return others[index]
         }
         return nil
     }

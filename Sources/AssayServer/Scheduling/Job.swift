@@ -23,8 +23,8 @@ final class Job: Sendable {
     let mayWait: Bool
     /// How the answer is written.
     let form: any AnswerForm
-    /// Its place in a Resolve; nil for a request of its own.
-    let place: ResolvePlace?
+    /// Its slot in a Resolve; nil for a request of its own.
+    let slot: ResolveSlot?
 
     enum Evidence: Sendable {
         /// Evidence in the receive buffer.
@@ -38,7 +38,7 @@ final class Job: Sendable {
     init(
         _ port: ReplyPort, app: AppEntry, kind: EvidenceKind, call: VerifyCall,
         evidence: Evidence, size: Int, deadline: UInt64, mayWait: Bool, form: any AnswerForm,
-        place: ResolvePlace? = nil
+        slot: ResolveSlot? = nil
     ) {
         self.port = LoopBound(port, to: port.connection.stream.loop)
         id = port.id
@@ -50,7 +50,7 @@ final class Job: Sendable {
         self.deadline = deadline
         self.mayWait = mayWait
         self.form = form
-        self.place = place
+        self.slot = slot
         work = WorkClass(kind, bytes: size)
     }
 
@@ -66,7 +66,7 @@ final class Job: Sendable {
         deadline = job.deadline
         mayWait = job.mayWait
         form = job.form
-        place = job.place
+        slot = job.slot
         work = job.work
     }
 
@@ -77,7 +77,7 @@ final class Job: Sendable {
     }
 
     /// Whether the kind is an estimate, and the verification detects it.
-    var detectsKind: Bool { place?.detectsKind ?? form.detectsKind }
+    var detectsKind: Bool { slot?.detectsKind ?? form.detectsKind }
 
     /// Why the answer in the form of verifyReceipt has a status other than 0; nil for other
     /// answers.

@@ -13,9 +13,9 @@ struct ParseOrder<Job> {
     private struct Line {
         private var jobs: [Job?] = []
         /// Index of the first job that was not taken.
-        private var front = 0
+        private var head = 0
 
-        var isEmpty: Bool { front == jobs.count }
+        var isEmpty: Bool { head == jobs.count }
 
         mutating func append(_ job: Job) { jobs.append(job) }
 
@@ -23,13 +23,13 @@ struct ParseOrder<Job> {
         mutating func take() -> Job? {
             guard !isEmpty else { return nil }
             defer {
-                front += 1
-                if 2 * front >= jobs.count {
-                    jobs.removeFirst(front)
-                    front = 0
+                head += 1
+                if 2 * head >= jobs.count {
+                    jobs.removeFirst(head)
+                    head = 0
                 }
             }
-            return jobs[front].take()
+            return jobs[head].take()
         }
     }
 

@@ -3,9 +3,9 @@
 final class RequestLines {
     let waiting = RequestQueue.Line()
     let short = RequestQueue.Line()
-    let patient = RequestQueue.Line()
+    let mayWait = RequestQueue.Line()
 
-    var isEmpty: Bool { waiting.isEmpty && short.isEmpty && patient.isEmpty }
+    var isEmpty: Bool { waiting.isEmpty && short.isEmpty && mayWait.isEmpty }
 }
 
 /// Requests with their load. Connections take turns, by predicted nanoseconds.

@@ -69,7 +69,7 @@ final class Resolver {
             resolve.port, app: admitted.app, kind: kind, call: admitted.itemCall(kind),
             evidence: evidence, size: size, deadline: admitted.deadline,
             mayWait: admitted.mayWait, form: resolve.form,
-            place: ResolvePlace(
+            slot: ResolveSlot(
                 resolve: LoopBound(resolve, to: context.loop), index: index,
                 detectsKind: admitted.call.items[index].kind == .detected))
     }
@@ -87,11 +87,11 @@ final class Resolver {
     ///
     /// - Parameter began: when its verification began, in nanoseconds of the monotonic clock.
     func take(_ verification: Verification, of job: Job, began: UInt64) {
-        guard let place = job.place else { preconditionFailure("not an item of a Resolve") }
+        guard let slot = job.slot else { preconditionFailure("not an item of a Resolve") }
         let outcome = Outcome(job.app, verification.kind ?? job.kind, verification)
         context.telemetry.metrics.didVerifyItem(outcome, arrived: job.arrived, began: began)
-        let resolve = place.resolve.value
-        guard let work = resolve.take(verification, of: place.index) else { return }
+        let resolve = slot.resolve.value
+        guard let work = resolve.take(verification, of: slot.index) else { return }
         let clock = context.fixed.clock
         guard isLarge(resolve) else {
             return deliver(codecs.lend { work.answer(at: clock(), by: $0) }, to: resolve)

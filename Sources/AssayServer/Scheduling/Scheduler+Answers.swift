@@ -46,8 +46,8 @@ extension Scheduler {
 
     /// Answers without a verdict. A Resolve ends with the first of its items.
     func refuse(_ job: Job, _ answer: ResponseHead) {
-        guard let place = job.place else { return job.port.value.refuse(answer) }
-        place.resolve.value.refuse(answer)
+        guard let slot = job.slot else { return job.port.value.refuse(answer) }
+        slot.resolve.value.refuse(answer)
     }
 
     func drop(_ job: Job) { refuse(job, .deadlineExceeded(job.id)) }

@@ -52,7 +52,7 @@ extension Scheduler {
         }
     }
 
-    /// Has a background thread do the work that a slice has caused, and for which nobody waits.
+    /// Runs the work that a slice has caused, and that no answer waits for, on a background thread.
     func doPendingWork(of slice: [Job]) {
         let verifier = slice.first(where: \.app.verifier.hasPendingWork)?.app.verifier
         guard let verifier else { return }

@@ -93,11 +93,11 @@ final class Scheduler {
     var isStalled: Bool { watch.isStalled }
 
     /// Adds the numbers of waiting requests.
-    func add(to holdings: inout ServerHoldings) {
-        holdings.waiting = batch.waitingCount
-        holdings.unknownChains = chainQueue.chainCount + chainQueue.running.count
-        holdings.unknownChainRequests = chainQueue.requestCount
-        holdings.fetches = fetches.count
+    func add(to heldResources: inout HeldResources) {
+        heldResources.waiting = batch.waitingCount
+        heldResources.unknownChains = chainQueue.chainCount + chainQueue.running.count
+        heldResources.unknownChainRequests = chainQueue.requestCount
+        heldResources.fetches = fetches.count
     }
 
     func stop() {
@@ -355,7 +355,7 @@ final class Scheduler {
             }
             load.add(request.work)
             let verification = verified[index].verification
-            if request.place != nil {
+            if request.slot != nil {
                 resolver.take(verification, of: request, began: began)
                 continue
             }
@@ -367,12 +367,12 @@ final class Scheduler {
         doPendingWork(of: slice)
     }
 
-    func didFinish(_ load: WorkLoad, in place: QueueDelay.Place, took elapsed: UInt64) {
+    func didFinish(_ load: WorkLoad, in group: QueueDelay.ThreadGroup, took elapsed: UInt64) {
         let now = context.loop.nanoseconds
         queueDelay.didVerify(load, took: elapsed, at: now)
-        let isLoop = place == .loop
+        let isLoop = group == .loop
         queueDelay.didFinish(
-            load, in: place, isBacklogged: (isLoop ? batch.shortCount : batch.longCount) > 0,
+            load, in: group, isBacklogged: (isLoop ? batch.shortCount : batch.longCount) > 0,
             threads: isLoop ? 1 : background.count, at: now)
     }
 

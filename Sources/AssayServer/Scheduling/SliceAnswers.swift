@@ -47,7 +47,7 @@ struct SliceAnswers: Sendable {
                 if let detail = request.refusedReceipt(verification, at: now) {
                     refusedReceipts.append(detail)
                 }
-                if request.place != nil {
+                if request.slot != nil {
                     items[index] = verification
                 } else {
                     request.form.append(

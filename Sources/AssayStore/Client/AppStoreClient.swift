@@ -109,9 +109,9 @@ public final class AppStoreClient: Sendable {
         to call: StoreCall, page: String?, in environments: [StoreEnvironment],
         _ deadline: StoreDeadline
     ) async throws(StoreError) -> StoreAnswer {
-        let place = running.wrappingAdd(1, ordering: .relaxed).newValue
+        let waiting = running.wrappingAdd(1, ordering: .relaxed).newValue
         defer { running.wrappingSubtract(1, ordering: .relaxed) }
-        guard place <= StoreLimits.waitingRequests else { throw .tooManyWaiting }
+        guard waiting <= StoreLimits.waitingRequests else { throw .tooManyWaiting }
         try call.check(environments)
         var before: StoreRefusal?
         for (index, environment) in environments.enumerated() {

@@ -10,7 +10,7 @@ final class RateGate: Sendable {
 
     private let buckets = Locked<[Key: RateBucket]>([:])
 
-    /// Takes a place for a call. Returns nanoseconds to wait before it starts; nil, and no place,
+    /// Takes a slot for a call. Returns nanoseconds to wait before it starts; nil, and no slot,
     /// if that is longer than `left`.
     func reserve(
         _ callClass: StoreCallClass, in environment: StoreEnvironment, at now: UInt64, left: UInt64

@@ -168,9 +168,9 @@ enum KeyText {
     }
 
     private static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        let front = text.drop(while: isSpace)
-        guard let last = front.lastIndex(where: { !isSpace($0) }) else { return [] }
-        return front[...last]
+        let trimmed = text.drop(while: isSpace)
+        guard let last = trimmed.lastIndex(where: { !isSpace($0) }) else { return [] }
+        return trimmed[...last]
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool {

@@ -23,7 +23,7 @@ struct RateBucket: Sendable {
         max(now, closedUntil, fullAt > burst ? fullAt - burst : 0)
     }
 
-    /// Takes the place of a call that starts at `start`.
+    /// Takes the slot of a call that starts at `start`.
     mutating func take(_ start: UInt64) { fullAt = max(fullAt, start) + interval }
 
     /// Lets no call start before a time.

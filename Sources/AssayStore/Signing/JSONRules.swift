@@ -20,10 +20,10 @@ struct JSONRules {
         }
     }
 
-    private func place(_ name: String) -> String { path.isEmpty ? name : path + "." + name }
+    private func location(_ name: String) -> String { path.isEmpty ? name : path + "." + name }
 
     private func refused(_ name: String, _ reason: String) -> StoreError {
-        .invalidArgument(place(name) + " " + reason)
+        .invalidArgument(location(name) + " " + reason)
     }
 
     /// The value of a member; nil without one, or for null.
@@ -153,7 +153,7 @@ struct JSONRules {
     func optionalObject(_ name: String) throws(StoreError) -> JSONRules? {
         guard let value = value(name) else { return nil }
         guard let members = value.members else { throw refused(name, "is not an object") }
-        return JSONRules(members, at: place(name))
+        return JSONRules(members, at: location(name))
     }
 
     /// The JSON text of a member.
@@ -174,7 +174,7 @@ struct JSONRules {
             guard let members = element.members else {
                 throw refused("\(name)[\(index)]", "is not an object")
             }
-            objects.append(JSONRules(members, at: place("\(name)[\(index)]")))
+            objects.append(JSONRules(members, at: location("\(name)[\(index)]")))
         }
         guard !objects.isEmpty else { throw refused(name, "is empty") }
         return objects

@@ -80,7 +80,7 @@ final class TransferID: Sendable, Hashable {
 struct CurlLibrary: @unchecked Sendable {
     let functions: UnsafePointer<ccurl>
 
-    /// Nil where the library is not installed.
+    /// The library; nil if it is not installed.
     static var loaded: CurlLibrary? {
         guard let functions = unsafe ccurl_load() else { return nil }
         return unsafe CurlLibrary(functions: functions)

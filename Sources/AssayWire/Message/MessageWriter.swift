@@ -88,13 +88,13 @@ protocol WritableMessage {
             return
         }
         start -= Self.varintBytes(value)
-        var (place, left) = (start, value)
+        var (offset, left) = (start, value)
         while left >= 0x80 {
-            unsafe memory[place] = UInt8(truncatingIfNeeded: left) | 0x80
+            unsafe memory[offset] = UInt8(truncatingIfNeeded: left) | 0x80
             left >>= 7
-            place += 1
+            offset += 1
         }
-        unsafe memory[place] = UInt8(truncatingIfNeeded: left)
+        unsafe memory[offset] = UInt8(truncatingIfNeeded: left)
     }
 
     @inline(__always)

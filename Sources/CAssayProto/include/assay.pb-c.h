@@ -747,7 +747,7 @@ struct  Assay__V1__ProductDuration
  * not fit into an answer. UNAVAILABLE with retry_after_ms: Apple answered 5xx, or could not be
  * reached. DEADLINE_EXCEEDED: the time limit passed, possibly after attempts that failed.
  * DATA_LOSS: an answer is not as documented, or has a signed member that did not verify; the
- * message names the verdict, and nothing of the answer is believed.
+ * message names the verdict, and the whole answer is refused.
  */
 struct  Assay__V1__FetchCall
 {
@@ -1890,7 +1890,7 @@ struct  Assay__V1__VerifiedNotificationV1
    */
   Assay__V1__AppReceipt *receipt;
   /*
-   * Members that nobody signs. They prove nothing.
+   * Unsigned members. They prove nothing.
    */
   Assay__V1__UnsignedNotificationV1 *unsigned_members;
   /*

@@ -127,7 +127,7 @@ final class RandomLife {
     // MARK: What holds at all times
 
     private func check() {
-        let held = simulated.holdings
+        let held = simulated.heldResources
         let limits = simulated.limits
         if held.connections > simulated.socketCount {
             problem = "more connections than sockets: \(held)"
@@ -172,7 +172,7 @@ final class RandomLife {
         for client in clients { client.peer.reset() }
         simulated.pass(milliseconds: 15_000)
         guard problem == nil else { return }
-        var held = simulated.holdings
+        var held = simulated.heldResources
         held.turns = 0
         if held != .none { problem = "held without a client: \(held)" }
         if simulated.socketCount > 0 { problem = "a socket was never closed" }
@@ -188,7 +188,7 @@ final class RandomLife {
 
     /// Whether the server owes the client an answer.
     private func owes(_ client: any SimulatedClient) -> Bool {
-        client.unanswered > 0 && !client.peer.hasReset && !client.hasLastWord
+        client.unanswered > 0 && !client.peer.hasReset && !client.hasFinalAnswer
             && !client.peer.isAtEnd && !broken.contains(ObjectIdentifier(client))
     }
 }

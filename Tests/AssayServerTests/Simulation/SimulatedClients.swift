@@ -14,12 +14,12 @@ protocol SimulatedClient: AnyObject {
     /// The number of answers.
     var answered: Int { get }
     /// Whether the server's last word was received, after which requests are not answered.
-    var hasLastWord: Bool { get }
+    var hasFinalAnswer: Bool { get }
 }
 
 /// What a simulated client asks.
 enum SimulatedQuestion: CaseIterable {
-    case ping, genuine, forged, unknownChain, receipt, resolve, patient, tooLate, unknownApp
+    case ping, genuine, forged, unknownChain, receipt, resolve, mayWait, tooLate, unknownApp
     case namedApp
 }
 
@@ -49,7 +49,7 @@ final class SimulatedFrameClient: SimulatedClient {
     private var lastId: UInt64 = 0
     private(set) var answered = 0
     private(set) var lastStatus: AssayWire.Status?
-    private(set) var hasLastWord = false
+    private(set) var hasFinalAnswer = false
 
     init(_ peer: SimulatedPeer, _ evidence: SimulatedEvidence) {
         self.peer = peer
@@ -72,7 +72,7 @@ final class SimulatedFrameClient: SimulatedClient {
             case .resolve:
                 RawClient.resolve(
                     id, [(nil, evidence.genuine), (.transaction, evidence.forged)], timeout: 0)
-            case .patient: RawClient.verify(id, evidence.genuine, timeout: 0, mayWait: true)
+            case .mayWait: RawClient.verify(id, evidence.genuine, timeout: 0, mayWait: true)
             case .tooLate: RawClient.verify(id, evidence.genuine, timeout: 1)
             case .unknownApp: RawClient.verify(id, evidence.genuine, app: "nowhere", timeout: 0)
             case .namedApp: RawClient.verify(id, evidence.genuine, app: "game", timeout: 0)
@@ -96,7 +96,7 @@ final class SimulatedFrameClient: SimulatedClient {
     private func take(_ head: ResponseHead) -> String? {
         guard head.id != 0 else {
             // An announcement, or the last word of the connection.
-            if head.status != .ok { hasLastWord = true }
+            if head.status != .ok { hasFinalAnswer = true }
             return nil
         }
         guard let question = open.removeValue(forKey: head.id) else {
@@ -121,7 +121,7 @@ final class SimulatedFrameClient: SimulatedClient {
         switch (question, head.result) {
         case (.ping, .pong), (.resolve, .resolution): return nil
         case (.genuine, .verification(let answer)), (.namedApp, .verification(let answer)),
-            (.patient, .verification(let answer)),
+            (.mayWait, .verification(let answer)),
             (.tooLate, .verification(let answer)), (.receipt, .verification(let answer)):
             return answer.verdict == .valid ? nil : wrong
         case (.forged, .verification(let answer)), (.unknownChain, .verification(let answer)):
@@ -138,7 +138,7 @@ final class SimulatedHTTPClient: SimulatedClient {
     private var received: [UInt8] = []
     private var open: [SimulatedQuestion] = []
     private(set) var answered = 0
-    private(set) var hasLastWord = false
+    private(set) var hasFinalAnswer = false
 
     init(_ peer: SimulatedPeer, _ evidence: SimulatedEvidence) {
         self.peer = peer
@@ -153,7 +153,7 @@ final class SimulatedHTTPClient: SimulatedClient {
         let request: [UInt8] =
             switch question {
             case .ping, .resolve: Array(HTTPClient.get("/v1/health").utf8)
-            case .genuine, .patient: HTTPClient.post(token, evidence.genuine)
+            case .genuine, .mayWait: HTTPClient.post(token, evidence.genuine)
             case .namedApp: HTTPClient.post(token + "&app=game", evidence.genuine)
             case .forged: HTTPClient.post(token, evidence.forged)
             case .unknownChain: HTTPClient.post(token, evidence.foreign, chunk: 300)
@@ -180,8 +180,10 @@ final class SimulatedHTTPClient: SimulatedClient {
             let body = String(
                 decoding: received[end.upperBound..<end.upperBound + length], as: UTF8.self)
             received.removeFirst(end.upperBound + length)
-            if lines.contains("connection: close") { hasLastWord = true }
-            guard !open.isEmpty else { return hasLastWord ? nil : "one response too many: \(head)" }
+            if lines.contains("connection: close") { hasFinalAnswer = true }
+            guard !open.isEmpty else {
+                return hasFinalAnswer ? nil : "one response too many: \(head)"
+            }
             answered += 1
             if let problem = problem(of: status, body, to: open.removeFirst()) { return problem }
         }
@@ -196,7 +198,7 @@ final class SimulatedHTTPClient: SimulatedClient {
         case 503, 504, 429: return nil
         // A body whose deadline has passed before its end.
         case 408 where question == .receipt: return nil
-        case 408, 413, 400: return hasLastWord ? nil : wrong
+        case 408, 413, 400: return hasFinalAnswer ? nil : wrong
         case 404: return question == .unknownApp ? nil : wrong
         case 200: break
         default: return wrong
@@ -204,7 +206,7 @@ final class SimulatedHTTPClient: SimulatedClient {
         let isValid = body.contains(#""verdict":"VALID""#)
         switch question {
         case .ping, .resolve: return nil
-        case .genuine, .patient, .tooLate, .receipt, .namedApp: return isValid ? nil : wrong
+        case .genuine, .mayWait, .tooLate, .receipt, .namedApp: return isValid ? nil : wrong
         case .forged, .unknownChain: return isValid ? wrong : nil
         case .unknownApp: return wrong
         }

@@ -94,10 +94,10 @@ final class SimulatedServer {
     }
 
     /// What all workers hold now.
-    var holdings: ServerHoldings {
-        var sum = ServerHoldings()
+    var heldResources: HeldResources {
+        var sum = HeldResources()
         for (worker, thread) in zip(workers, threads.dropFirst()) {
-            thread.perform(on: worker) { sum.add($0.holdings) }
+            thread.perform(on: worker) { sum.add($0.heldResources) }
         }
         return sum
     }

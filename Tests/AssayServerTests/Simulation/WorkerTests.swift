@@ -182,12 +182,12 @@ import Testing
         ask(1, late, of: simulated)
     }
 
-    @Test("Metrics and holdings are those of all workers")
+    @Test("Metrics and held resources are those of all workers")
     func sums() throws {
         let simulated = try SimulatedServer { $0.workers = 3 }
         let clients = try (0..<6).map { _ in try client(of: simulated) }
         for client in clients { ask(5, client, of: simulated) }
-        #expect(simulated.holdings.connections == 6)
+        #expect(simulated.heldResources.connections == 6)
         #expect(simulated.metrics.handled(.verify, .ok) == 30)
         #expect(simulated.metrics.verdictsByApp.map(\.counts.total) == [30])
         #expect(simulated.metrics.connectionsAccepted == 6)

@@ -24,11 +24,11 @@ PER_SECOND = 50
 P99 = 250
 
 
-def beside(trial, flood, label="", **plan):
+def beside(trial, flood, label="", **settings):
     """Runs a flood, and measures an honest client meanwhile: it is not refused."""
     attackers = trial.attackers(flood.run)
     time.sleep(0.5)
-    honest = trial.honest(per_second=PER_SECOND, warm_up=False, **plan)
+    honest = trial.honest(per_second=PER_SECOND, warm_up=False, **settings)
     time.sleep(trial.scale(15, 3))
     # Refusals are counted for an attack that the short form must notice, too.
     trial.saw(honest.result(), p99_most=P99 if not trial.is_short else 2 * P99, label=label)

@@ -145,18 +145,18 @@ class Trial:
 
     # ---- Honest clients ----
 
-    def honest(self, kind="transaction", evidence=None, address=None, **plan):
+    def honest(self, kind="transaction", evidence=None, address=None, **settings):
         """Starts an honest client, and returns when it is ready."""
         evidence = evidence or [self.evidence.token]
         client = HonestProcess(dict(
-            plan, address=address or self.server.address("tcp"), kind=kind,
+            settings, address=address or self.server.address("tcp"), kind=kind,
             evidence=[base64.b64encode(body).decode() for body in evidence]))
         self.closing.callback(client.kill)
         return client
 
-    def alone(self, seconds=None, **plan):
+    def alone(self, seconds=None, **settings):
         """The p99 of an honest client without an attack, in ms."""
-        client = self.honest(**plan)
+        client = self.honest(**settings)
         time.sleep(seconds or self.scale(3, 1.2))
         return client.result()["p99"]
 
@@ -240,11 +240,11 @@ class Watch:
 
 
 class HonestProcess:
-    def __init__(self, plan):
+    def __init__(self, settings):
         program = pathlib.Path(__file__).parents[1] / "honest.py"
         self.process = subprocess.Popen(
             [sys.executable, str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.process.stdin.write(json.dumps(plan).encode() + b"\n")
+        self.process.stdin.write(json.dumps(settings).encode() + b"\n")
         self.process.stdin.flush()
         if self.process.stdout.readline() != b"ready\n":
             raise SystemExit("the honest client ended")

@@ -65,7 +65,7 @@ export class Channel {
   #rounds = 0
   #notUntil = 0
   #timer
-  // Since when there is a connection, and the timer of calls that wait for a place on it.
+  // Since when there is a connection, and the timer of calls that wait for a free slot on it.
   #openedAt = 0
   #waitTimer
 

@@ -23,7 +23,7 @@ export interface ClientOptions {
   /** The number of calls on the connection at once [256]. Others wait. */
   inFlightLimit?: number
   /**
-   * How long a call waits at most for a place on an open connection [1000]. Then it fails with
+   * How long a call waits at most for a free slot on an open connection [1000]. Then it fails with
    * `too-many`, and the server learns nothing of it: above a server's capacity some calls fail early
    * instead of all calls late. Calls with `mayWait` wait until their deadline; with `Infinity` all do.
    */

@@ -28,7 +28,7 @@ class PendingCall {
   isAbandoned = false
   wasRepeated = false
   id = 0n
-  // When it began to wait for a place on the connection.
+  // When it began to wait for a free slot on the connection.
   queuedAt = 0
 
   constructor(head, body, deadline, resolve, reject) {

@@ -88,22 +88,22 @@ function checkTLS(tls) {
   }
 }
 
-function checkItem(place, item) {
+function checkItem(location, item) {
   if (typeof item === 'string' || item instanceof Uint8Array) {
-    throw wrong(place, item, 'an object', `write { evidence } with it, and a kind or a label if you like`)
+    throw wrong(location, item, 'an object', `write { evidence } with it, and a kind or a label if you like`)
   }
-  checkNames(ITEM_MEMBERS, item, `${place}.`, place)
-  checkEvidence(`${place}.evidence`, item.evidence)
-  if (isPresent(item.kind)) checkValue(EvidenceKind, item.kind, `${place}.kind`)
-  if (isPresent(item.label)) checkValue('string', item.label, `${place}.label`)
+  checkNames(ITEM_MEMBERS, item, `${location}.`, location)
+  checkEvidence(`${location}.evidence`, item.evidence)
+  if (isPresent(item.kind)) checkValue(EvidenceKind, item.kind, `${location}.kind`)
+  if (isPresent(item.label)) checkValue('string', item.label, `${location}.label`)
 }
 
-function checkEvidence(place, evidence) {
+function checkEvidence(location, evidence) {
   if (typeof evidence === 'string' || evidence instanceof Uint8Array) return
   const hint = Object.prototype.toString.call(evidence) === '[object Object]'
     ? 'pass the member that the App Store signed, or the whole as JSON.stringify writes it'
     : undefined
-  throw wrong(place, evidence, 'a string or a Uint8Array', hint)
+  throw wrong(location, evidence, 'a string or a Uint8Array', hint)
 }
 
 function checkOptions(names, options) {
@@ -128,8 +128,8 @@ export function checkNames(names, value, path, what) {
   for (const name in value) if (!names.includes(name)) throw unknown(path, name, names)
 }
 
-function wrong(place, value, what, hint) {
-  return new TypeError(`${place}: ${described(value)}, not ${what}${hint === undefined ? '' : `: ${hint}`}`)
+function wrong(location, value, what, hint) {
+  return new TypeError(`${location}: ${described(value)}, not ${what}${hint === undefined ? '' : `: ${hint}`}`)
 }
 
 /** Checks the members of a message and their values, and those of the messages in it. */
@@ -155,9 +155,9 @@ function checkMessage(schema, value, path, what, excluded = []) {
     }
     const elements = isRepeated ? [...member] : [member]
     elements.forEach((element, index) => {
-      const place = path + name + (isRepeated ? `[${index}]` : '')
-      if (isMessage(type)) checkMessage(type, element, `${place}.`, place)
-      else checkValue(type, element, place)
+      const location = path + name + (isRepeated ? `[${index}]` : '')
+      if (isMessage(type)) checkMessage(type, element, `${location}.`, location)
+      else checkValue(type, element, location)
     })
   }
 }

@@ -385,7 +385,7 @@ export interface ProductDuration {
  * not fit into an answer. UNAVAILABLE with retry_after_ms: Apple answered 5xx, or could not be
  * reached. DEADLINE_EXCEEDED: the time limit passed, possibly after attempts that failed.
  * DATA_LOSS: an answer is not as documented, or has a signed member that did not verify; the
- * message names the verdict, and nothing of the answer is believed.
+ * message names the verdict, and the whole answer is refused.
  */
 export interface FetchCall {
   /** Any transaction identifier of the customer. Required, unless evidence names one. */
@@ -888,7 +888,7 @@ export interface UnsignedSubscriptionStatus {
 export interface VerifiedNotificationV1 {
   /** The receipt in unified_receipt.latest_receipt, verified. */
   receipt?: AppReceipt
-  /** Members that nobody signs. They prove nothing. */
+  /** Unsigned members. They prove nothing. */
   unsignedMembers?: UnsignedNotificationV1
   /** Remarks about the notification. They never change the verdict. */
   warnings: EvidenceWarning[]

@@ -39,7 +39,7 @@ class Options:
     in_flight_limit: int = 256
     """The number of calls on the connection at once. Others wait."""
     longest_wait: Optional[float] = 1.0
-    """How long a call waits at most for a place on an open connection. Then it raises
+    """How long a call waits at most for a free slot on an open connection. Then it raises
     TooManyWaiting, and the server learns nothing of it: above a server's capacity some calls fail
     early instead of all calls late. Calls with may_wait wait until their deadline; with None all do."""
     waiting_limit: int = 65_536
@@ -95,7 +95,7 @@ class Channel:
         self._failures = 0
         self._next_attempt = 0.0
         self._alarm: Optional[asyncio.TimerHandle] = None
-        # Since when there is a connection, and the timer of calls that wait for a place on it.
+        # Since when there is a connection, and the timer of calls that wait for a free slot on it.
         self._opened_at = 0.0
         self._wait_alarm: Optional[asyncio.TimerHandle] = None
 
@@ -185,7 +185,7 @@ class Channel:
         self.pump()
 
     def _fail_waiting(self, call: Call) -> None:
-        call.fail(TooManyWaiting(f"no place on the connection within {self.options.longest_wait} s"))
+        call.fail(TooManyWaiting(f"no free slot on the connection within {self.options.longest_wait} s"))
 
     def _pause_ended(self) -> None:
         self._alarm = None

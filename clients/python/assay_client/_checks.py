@@ -31,20 +31,20 @@ def check(value: Any, kind: Type[Message], path: str) -> None:
     if fields_of_kind is None:
         fields_of_kind = _fields[kind] = {name: (of, repeated) for name, of, repeated in kind.FIELDS.values()}
     for name, member in vars(value).items():
-        place = f"{path}.{name}" if path else name
+        location = f"{path}.{name}" if path else name
         if name not in fields_of_kind:
-            raise unknown(place, name, list(fields_of_kind))
+            raise unknown(location, name, list(fields_of_kind))
         if member is None:
             continue
         of, repeated = fields_of_kind[name]
         if not repeated:
-            _check_value(member, of, place)
+            _check_value(member, of, location)
         elif isinstance(member, (list, tuple)):
             for index, one in enumerate(member):
-                _check_value(one, of, f"{place}[{index}]")
+                _check_value(one, of, f"{location}[{index}]")
         else:
             hint = f"write [{member!r}]" if isinstance(member, (str, IntEnum)) else ""
-            raise wrong(place, member, "a list", hint)
+            raise wrong(location, member, "a list", hint)
 
 
 def check_names(value: Any, names: List[str], path: str) -> None:
@@ -81,17 +81,17 @@ def check_count(name: str, value: Any) -> None:
         raise ValueError(f"{name} is not above 0: {value}")
 
 
-def wrong(place: str, value: Any, what: str, hint: str = "") -> TypeError:
+def wrong(location: str, value: Any, what: str, hint: str = "") -> TypeError:
     """The error of an argument of the wrong type."""
-    return TypeError(f"{place} is {described(value)}, not {what}{': ' + hint if hint else ''}")
+    return TypeError(f"{location} is {described(value)}, not {what}{': ' + hint if hint else ''}")
 
 
-def unknown(place: str, name: str, names: List[str]) -> TypeError:
+def unknown(location: str, name: str, names: List[str]) -> TypeError:
     """The error of a name that there is not."""
     near = _nearest(name, names)
     if near is not None:
-        return TypeError(f"{place}: do you mean {near}?")
-    return TypeError(f"{place}: unknown; there are {', '.join(names)}")
+        return TypeError(f"{location}: do you mean {near}?")
+    return TypeError(f"{location}: unknown; there are {', '.join(names)}")
 
 
 def described(value: Any) -> str:
@@ -110,31 +110,31 @@ def with_article(name: str) -> str:
     return f"{'an' if name[0] in 'AEIOaeiou' else 'a'} {name}"
 
 
-def _check_value(value: Any, of: Any, place: str) -> None:
+def _check_value(value: Any, of: Any, location: str) -> None:
     if of == "string":
-        check_text(place, value)
+        check_text(location, value)
     elif of in _TYPES:
         types, what = _TYPES[of]
         if not isinstance(value, types):
-            raise wrong(place, value, what)
+            raise wrong(location, value, what)
     elif of in _BITS:
         if not isinstance(value, int) or isinstance(value, (bool, IntEnum)):
-            raise wrong(place, value, "an int")
-        _check_range(value, of, place)
+            raise wrong(location, value, "an int")
+        _check_range(value, of, location)
     elif issubclass(of, IntEnum):
         # A number that this version does not know can be an enumerator of a newer one.
         is_other = isinstance(value, (bool, IntEnum)) and not isinstance(value, of)
         if is_other or not isinstance(value, int):
-            raise wrong(place, value, with_article(of.__name__), _enumerators(value, of))
-        _check_range(value, "int32", place)
+            raise wrong(location, value, with_article(of.__name__), _enumerators(value, of))
+        _check_range(value, "int32", location)
     else:
-        check(value, of, place)
+        check(value, of, location)
 
 
-def _check_range(value: int, of: str, place: str) -> None:
+def _check_range(value: int, of: str, location: str) -> None:
     low, high = _BITS[of]
     if not low <= value < high:
-        raise ValueError(f"{place} is out of range: {int(value)}")
+        raise ValueError(f"{location} is out of range: {int(value)}")
 
 
 def _enumerators(value: Any, of: Type[IntEnum]) -> str:

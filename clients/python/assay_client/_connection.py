@@ -34,7 +34,7 @@ class Call:
         self.can_retry = can_retry
         self.future = future
         self.timer: Optional[asyncio.TimerHandle] = None
-        # When it began to wait for a place on the connection.
+        # When it began to wait for a free slot on the connection.
         self.queued_at = 0.0
 
     @property

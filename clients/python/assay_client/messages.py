@@ -456,7 +456,7 @@ class FetchCall(Message):
     has too many pages, or does not fit into an answer. UNAVAILABLE with retry_after_ms: Apple
     answered 5xx, or could not be reached. DEADLINE_EXCEEDED: the time limit passed, possibly after
     attempts that failed. DATA_LOSS: an answer is not as documented, or has a signed member that
-    did not verify; the message names the verdict, and nothing of the answer is believed."""
+    did not verify; the message names the verdict, and the whole answer is refused."""
 
     transaction_id: Optional[str] = None
     """Any transaction identifier of the customer. Required, unless evidence names one."""
@@ -966,7 +966,7 @@ class VerifiedNotificationV1(Message):
     receipt: Optional[AppReceipt] = None
     """The receipt in unified_receipt.latest_receipt, verified."""
     unsigned_members: Optional[UnsignedNotificationV1] = None
-    """Members that nobody signs. They prove nothing."""
+    """Unsigned members. They prove nothing."""
     warnings: List[EvidenceWarning] = field(default_factory=list)
     """Remarks about the notification. They never change the verdict."""
 

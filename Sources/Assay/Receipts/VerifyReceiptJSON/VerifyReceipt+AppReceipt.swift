@@ -50,7 +50,7 @@ extension JSONWriter {
         }
     }
 
-    /// The place of the latest renewal of each subscription, by its original transaction id.
+    /// The index of the latest renewal of each subscription, by its original transaction id.
     private static func latestRenewals(
         of purchases: InAppPurchases
     ) -> [String?: (index: Int, expires: Timestamp)] {

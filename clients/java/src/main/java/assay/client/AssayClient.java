@@ -100,9 +100,9 @@ public final class AssayClient implements AssayService {
         requireNonNull(callOptions, "callOptions");
         FetchCall whole = new FetchCall(transactionId, call.lists(), call.at(), call.policy(),
                 call.returnTypedPayloads());
-        CallOptions patient = callOptions.timeout() == null
+        CallOptions withTimeout = callOptions.timeout() == null
                 ? callOptions.timeout(LONGEST_TIMEOUT) : callOptions;
-        return perform(RequestHead.builder().fetch(whole), evidence, patient, frame ->
+        return perform(RequestHead.builder().fetch(whole), evidence, withTimeout, frame ->
                 FetchAnswer.of(expect(frame.head().fetched()), frame.body()));
     }
 

@@ -103,7 +103,7 @@ public final class AssayOptions {
     }
 
     /**
-     * Sets how long a call waits at most for a place on an open connection: 1 s. Then it fails with
+     * Sets how long a call waits at most for a free slot on an open connection: 1 s. Then it fails with
      * TOO_MANY, and the server learns nothing of it: above a server's capacity some calls fail
      * early instead of all calls late. Calls that may wait do so until their deadline; with 30 s,
      * the longest timeout, all do.

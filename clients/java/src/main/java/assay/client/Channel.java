@@ -44,7 +44,7 @@ final class Channel {
     private Future<?> pause;
     /** Since when there is a connection, in nanoseconds of System.nanoTime. */
     private long openedAt = System.nanoTime();
-    /** The timer of calls that wait for a place on the connection. */
+    /** The timer of calls that wait for a free slot on the connection. */
     private Future<?> waitTimer;
 
     Channel(List<Address> addresses, AssayOptions options) {

@@ -16,7 +16,7 @@ final class PendingCall<T> {
     byte[] body;
     long id;
     Future<?> timer;
-    /** When it began to wait for a place on the connection, in nanoseconds. */
+    /** When it began to wait for a free slot on the connection, in nanoseconds. */
     long queuedAt;
     /** Whether it waits until its deadline. */
     final boolean mayWait;

@@ -19,7 +19,7 @@ import java.util.List;
  * not fit into an answer. UNAVAILABLE with retry_after_ms: Apple answered 5xx, or could not be
  * reached. DEADLINE_EXCEEDED: the time limit passed, possibly after attempts that failed.
  * DATA_LOSS: an answer is not as documented, or has a signed member that did not verify; the
- * message names the verdict, and nothing of the answer is believed.
+ * message names the verdict, and the whole answer is refused.
  *
  * @param transactionId Any transaction identifier of the customer. Required, unless evidence names
  *     one.

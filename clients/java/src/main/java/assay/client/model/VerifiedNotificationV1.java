@@ -8,7 +8,7 @@ import java.util.List;
  * A version 1 App Store Server Notification. Apple signs only the receipt in it.
  *
  * @param receipt The receipt in unified_receipt.latest_receipt, verified.
- * @param unsignedMembers Members that nobody signs. They prove nothing.
+ * @param unsignedMembers Unsigned members. They prove nothing.
  * @param warnings Remarks about the notification. They never change the verdict.
  */
 public record VerifiedNotificationV1(AppReceipt receipt, UnsignedNotificationV1 unsignedMembers,
@@ -57,7 +57,7 @@ public record VerifiedNotificationV1(AppReceipt receipt, UnsignedNotificationV1 
             return this;
         }
 
-        /** Members that nobody signs. They prove nothing. */
+        /** Unsigned members. They prove nothing. */
         public Builder unsignedMembers(UnsignedNotificationV1 unsignedMembers) {
             this.unsignedMembers = unsignedMembers;
             return this;

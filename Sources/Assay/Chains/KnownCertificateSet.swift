@@ -4,7 +4,7 @@ import AssayLocks
 ///
 /// Most receipts of one leaf have the same three certificates. With their bytes, the chain is
 /// found without a search. Only its dates are compared again.
-final class KnownBag: Sendable {
+final class KnownCertificateSet: Sendable {
     let certificates: [Certificate]
     private let chain: ValidatedRSAChain
     private let leaf: Int
@@ -15,10 +15,10 @@ final class KnownBag: Sendable {
     init?(_ certificates: [Certificate], _ chain: ValidatedRSAChain, _ purpose: RSAChainPurpose) {
         guard let intermediate = chain.intermediate else { return nil }
         let own = [chain.leaf, intermediate, chain.anchor.certificate]
-        let places = own.compactMap { member in
+        let indices = own.compactMap { member in
             certificates.firstIndex { $0.hasBytes(of: member) }
         }
-        guard Set(places).count == certificates.count, let leaf = places.first,
+        guard Set(indices).count == certificates.count, let leaf = indices.first,
             certificates[leaf].hasBytes(of: chain.leaf)
         else { return nil }
         self.certificates = certificates
@@ -27,8 +27,8 @@ final class KnownBag: Sendable {
         self.purpose = purpose
     }
 
-    /// The chain of the leaf at an index of `certificates`. Nil where the full search has to say
-    /// why not.
+    /// Returns the chain of the leaf at an index of `certificates`, or nil; the full search then
+    /// gives the reason.
     func chain(
         ofLeafAt index: Int, _ purpose: RSAChainPurpose, effectiveDate: EffectiveDate
     ) -> ValidatedRSAChain? {
@@ -40,7 +40,7 @@ final class KnownBag: Sendable {
 }
 
 /// The known bags, by the bytes of their certificates.
-final class KnownBags: Sendable {
+final class KnownCertificateSets: Sendable {
     private struct Key: Hashable {
         let certificates: [CertificateBytes]
 
@@ -49,19 +49,19 @@ final class KnownBags: Sendable {
         }
     }
 
-    private let bags = Locked<[Key: KnownBag]>([:])
+    private let bags = Locked<[Key: KnownCertificateSet]>([:])
 
     /// - Parameter certificates: each in DER.
-    func find(_ certificates: [[UInt8]]) -> KnownBag? {
+    func find(_ certificates: [[UInt8]]) -> KnownCertificateSet? {
         let key = Key(certificates)
         return bags.withLock { $0[key] }
     }
 
-    func keep(_ bag: KnownBag) {
+    func keep(_ bag: KnownCertificateSet) {
         let key = Key(bag.certificates.map(\.der))
         bags.withLock { bags in
             guard bags[key] == nil else { return }
-            if bags.count >= Limits.knownBags { bags.removeAll() }
+            if bags.count >= Limits.knownCertificateSets { bags.removeAll() }
             bags[key] = bag
         }
     }

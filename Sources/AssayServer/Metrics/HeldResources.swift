@@ -1,7 +1,7 @@
 /// The memory, requests and handshakes that a server holds. Tests compare them with the limits.
-package struct ServerHoldings: Equatable, Sendable {
+package struct HeldResources: Equatable, Sendable {
     /// Holds nothing.
-    package static let none = ServerHoldings()
+    package static let none = HeldResources()
 
     package var connections = 0
     /// Bytes of evidence that was accepted and is unanswered.
@@ -30,7 +30,7 @@ package struct ServerHoldings: Equatable, Sendable {
     package init() {}
 
     /// Adds what another worker holds.
-    package mutating func add(_ other: ServerHoldings) {
+    package mutating func add(_ other: HeldResources) {
         connections += other.connections
         evidenceBytes += other.evidenceBytes
         bufferedBytes += other.bufferedBytes

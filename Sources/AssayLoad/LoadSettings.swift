@@ -2,7 +2,7 @@ package import AssayIO
 import AssayWire
 
 /// The settings of one load run.
-package struct LoadPlan: Sendable {
+package struct LoadSettings: Sendable {
     package var endpoint: Endpoint
     package var pace: Pace
     package var connections: Int
@@ -94,7 +94,7 @@ package enum LoadLimits {
     package static let threads = 64
     /// The longest request timeout in seconds: the server's default maximum.
     package static let longestTimeout = 30
-    /// The maximum of `LoadPlan.longestWait` in milliseconds: the longest timeout.
+    /// The maximum of `LoadSettings.longestWait` in milliseconds: the longest timeout.
     package static let longestWait = longestTimeout * 1000
     /// The maximum number of requests in one process that wait for a connection.
     package static let waiting = 1_000_000

@@ -6,7 +6,7 @@ import AssayWire
 
 /// What a request asks to verify, without the evidence: from the query beside raw evidence, or
 /// from the members of JSON.
-struct HTTPQuestion: Sendable {
+struct HTTPParameters: Sendable {
     /// Nil if the server detects the kind.
     var kind: EvidenceKind?
     var app = ""
@@ -14,7 +14,7 @@ struct HTTPQuestion: Sendable {
     var timeout: UInt32 = 0
     var expectations = Expectations.none
     var inApp = InAppSelection.all
-    var content = HTTPFormat.Content.report
+    var content = HTTPResponseStyle.Content.report
     private var devices: [String] = []
     private var namesKind = false
 
