@@ -35,13 +35,14 @@ package struct ES256Signature: Sendable {
     /// Whether the 32 octets from `start` are a number from 1 to n − 1.
     private static func isInRange(_ bytes: Span<UInt8>, from start: Int) -> Bool {
         var bits: UInt64 = 0
-        for index in 0..<4 { bits |= bytes.word(at: start + index * 8) }
-        guard bits != 0 else { return false }
-        for index in 0..<4 {
+        var isBelow = false
+        // From the lowest word: a higher one decides, unless it is that of the order.
+        for index in (0..<4).reversed() {
             let word = bytes.word(at: start + index * 8)
-            if word != order[index] { return word < order[index] }
+            bits |= word
+            isBelow = word < order[index] || (word == order[index] && isBelow)
         }
-        return false
+        return bits != 0 && isBelow
     }
 
     var r: Span<UInt8> { @_lifetime(borrow self) get { octets.span.extracting(0..<32) } }
