@@ -28,6 +28,7 @@ enum JWSSuite {
             rows.append(Primitives.allocations())
         }
         if part == nil { rows += try unknownChains(ca, trust, rounds: isQuick ? 3 : 9) }
+        if part == nil { rows += try revocation(ca, trust, rounds: rounds) }
         if part == nil { rows += try answers(ca, trust, rounds: isQuick ? 5 : 25) }
         return rows
     }
@@ -95,7 +96,9 @@ enum JWSSuite {
         }
     }
 
-    static func verify(_ verifier: Verifier, _ tokens: [[UInt8]], _ kind: EvidenceKind) {
+    static func verify(
+        _ verifier: Verifier, _ tokens: [[UInt8]], _ kind: EvidenceKind, _ policy: Policy = policy
+    ) {
         var batch: [PreparedVerification] = []
         batch.reserveCapacity(tokens.count)
         for token in tokens {

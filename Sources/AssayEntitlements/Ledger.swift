@@ -137,7 +137,7 @@ struct Ledger {
                 purchase, of: .harmony,
                 payload.applicationId ?? payload.lastPurchaseOrder?.applicationId
                     ?? payload.packageName)
-        case .realtimeRequest, .harmonyNotification: break
+        case .realtimeRequest, .harmonyNotification, .googleNotification: break
         }
     }
 

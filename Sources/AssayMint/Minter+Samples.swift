@@ -24,7 +24,7 @@ extension Minter {
                 indices: index..<index + 1, bundleId: bundleId, appAppleId: appAppleId,
                 environment: environment, signedDate: signedDate)
         case .appReceipt, .transactionReceipt, .notificationV1, .googlePurchase, .huaweiPurchase,
-            .harmonyPurchase, .harmonySubscription, .harmonyNotification:
+            .harmonyPurchase, .harmonySubscription, .harmonyNotification, .googleNotification:
             throw .notAToken(kind)
         }
         return try sign(payload(index, bundleId, appAppleId, environment, signedDate))

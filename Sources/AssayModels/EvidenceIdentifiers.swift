@@ -38,6 +38,11 @@ public struct EvidenceIdentifiers: Equatable, Sendable {
             originalTransactionId = payload.purchaseToken
             notificationType = payload.notificationType.map { NotificationTypeV2(rawValue: $0) }
             subtype = payload.notificationSubtype.map { Subtype(rawValue: $0) }
+        case .googleNotification(let notification):
+            let payload = notification.payload
+            originalTransactionId = payload.purchaseToken
+            notificationType = payload.about.map { NotificationTypeV2(rawValue: $0.rawValue) }
+            subtype = payload.notificationType.map { Subtype(rawValue: String($0)) }
         case .appReceipt, .serverAnswer, .realtimeRequest, .notificationV1, nil: break
         }
     }

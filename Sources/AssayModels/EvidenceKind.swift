@@ -28,6 +28,8 @@ public enum EvidenceKind: Int32, Sendable, CaseIterable {
     case harmonySubscription = 13
     /// A notification of Huawei's IAP Kit for HarmonyOS, as a JWS or as its POST body.
     case harmonyNotification = 14
+    /// A notification of Google Play: the OIDC token and the body of a Pub/Sub push.
+    case googleNotification = 15
 
     /// The command line's name for the kind, such as `renewal-info`.
     public var name: String {
@@ -46,6 +48,7 @@ public enum EvidenceKind: Int32, Sendable, CaseIterable {
         case .harmonyPurchase: "harmony-purchase"
         case .harmonySubscription: "harmony-subscription"
         case .harmonyNotification: "harmony-notification"
+        case .googleNotification: "google-notification"
         }
     }
 

@@ -17,7 +17,7 @@ extension EvidenceKind {
     /// The store that signs evidence of this kind.
     public var store: EvidenceStore {
         switch self {
-        case .googlePurchase: .google
+        case .googlePurchase, .googleNotification: .google
         case .huaweiPurchase: .huawei
         case .harmonyPurchase, .harmonySubscription, .harmonyNotification: .harmony
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,

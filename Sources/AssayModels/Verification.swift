@@ -169,4 +169,6 @@ public enum VerifiedEvidence: Equatable, Sendable {
     case harmonySubscription(VerifiedPayload<HarmonySubscription>)
     /// A notification of Huawei AppGallery for HarmonyOS.
     case harmonyNotification(VerifiedPayload<HarmonyNotification>)
+    /// A notification of Google Play.
+    case googleNotification(VerifiedPayload<GoogleNotification>)
 }

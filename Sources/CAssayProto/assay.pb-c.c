@@ -3517,6 +3517,51 @@ void   assay__v1__harmony_notification__free_unpacked
   assert(message->base.descriptor == &assay__v1__harmony_notification__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   assay__v1__google_notification__init
+                     (Assay__V1__GoogleNotification         *message)
+{
+  static const Assay__V1__GoogleNotification init_value = ASSAY__V1__GOOGLE_NOTIFICATION__INIT;
+  *message = init_value;
+}
+size_t assay__v1__google_notification__get_packed_size
+                     (const Assay__V1__GoogleNotification *message)
+{
+  assert(message->base.descriptor == &assay__v1__google_notification__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__google_notification__pack
+                     (const Assay__V1__GoogleNotification *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__google_notification__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__google_notification__pack_to_buffer
+                     (const Assay__V1__GoogleNotification *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__google_notification__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__GoogleNotification *
+       assay__v1__google_notification__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__GoogleNotification *)
+     protobuf_c_message_unpack (&assay__v1__google_notification__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__google_notification__free_unpacked
+                     (Assay__V1__GoogleNotification *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__google_notification__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor assay__v1__request_head__field_descriptors[11] =
 {
   {
@@ -6201,7 +6246,7 @@ const ProtobufCMessageDescriptor assay__v1__entitlement_warning__descriptor =
   (ProtobufCMessageInit) assay__v1__entitlement_warning__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors[23] =
+static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors[24] =
 {
   {
     "verdict",
@@ -6479,6 +6524,18 @@ static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "google_notification",
+    24,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__Verification, payload_case),
+    offsetof(Assay__V1__Verification, google_notification),
+    &assay__v1__google_notification__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__verification__field_indices_by_name[] = {
   11,   /* field[11] = app_receipt */
@@ -6488,6 +6545,7 @@ static const unsigned assay__v1__verification__field_indices_by_name[] = {
   1,   /* field[1] = detail */
   3,   /* field[3] = environment */
   15,   /* field[15] = evidence_key */
+  23,   /* field[23] = google_notification */
   18,   /* field[18] = google_purchase */
   22,   /* field[22] = harmony_notification */
   20,   /* field[20] = harmony_purchase */
@@ -6508,7 +6566,7 @@ static const unsigned assay__v1__verification__field_indices_by_name[] = {
 static const ProtobufCIntRange assay__v1__verification__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 23 }
+  { 0, 24 }
 };
 const ProtobufCMessageDescriptor assay__v1__verification__descriptor =
 {
@@ -6518,7 +6576,7 @@ const ProtobufCMessageDescriptor assay__v1__verification__descriptor =
   "Assay__V1__Verification",
   "assay.v1",
   sizeof(Assay__V1__Verification),
-  23,
+  24,
   assay__v1__verification__field_descriptors,
   assay__v1__verification__field_indices_by_name,
   1,  assay__v1__verification__number_ranges,
@@ -12668,6 +12726,187 @@ const ProtobufCMessageDescriptor assay__v1__harmony_notification__descriptor =
   (ProtobufCMessageInit) assay__v1__harmony_notification__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor assay__v1__google_notification__field_descriptors[12] =
+{
+  {
+    "message_id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GoogleNotification, has_message_id),
+    offsetof(Assay__V1__GoogleNotification, message_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subscription",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GoogleNotification, has_subscription),
+    offsetof(Assay__V1__GoogleNotification, subscription),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "package_name",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GoogleNotification, has_package_name),
+    offsetof(Assay__V1__GoogleNotification, package_name),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "event_time_millis",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__GoogleNotification, has_event_time_millis),
+    offsetof(Assay__V1__GoogleNotification, event_time_millis),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "about",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GoogleNotification, has_about),
+    offsetof(Assay__V1__GoogleNotification, about),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "notification_type",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__GoogleNotification, has_notification_type),
+    offsetof(Assay__V1__GoogleNotification, notification_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_token",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GoogleNotification, has_purchase_token),
+    offsetof(Assay__V1__GoogleNotification, purchase_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subscription_id",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GoogleNotification, has_subscription_id),
+    offsetof(Assay__V1__GoogleNotification, subscription_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "sku",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GoogleNotification, has_sku),
+    offsetof(Assay__V1__GoogleNotification, sku),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "order_id",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GoogleNotification, has_order_id),
+    offsetof(Assay__V1__GoogleNotification, order_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "product_type",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__GoogleNotification, has_product_type),
+    offsetof(Assay__V1__GoogleNotification, product_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "refund_type",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__GoogleNotification, has_refund_type),
+    offsetof(Assay__V1__GoogleNotification, refund_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__google_notification__field_indices_by_name[] = {
+  4,   /* field[4] = about */
+  3,   /* field[3] = event_time_millis */
+  0,   /* field[0] = message_id */
+  5,   /* field[5] = notification_type */
+  9,   /* field[9] = order_id */
+  2,   /* field[2] = package_name */
+  10,   /* field[10] = product_type */
+  6,   /* field[6] = purchase_token */
+  11,   /* field[11] = refund_type */
+  8,   /* field[8] = sku */
+  1,   /* field[1] = subscription */
+  7,   /* field[7] = subscription_id */
+};
+static const ProtobufCIntRange assay__v1__google_notification__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 12 }
+};
+const ProtobufCMessageDescriptor assay__v1__google_notification__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.GoogleNotification",
+  "GoogleNotification",
+  "Assay__V1__GoogleNotification",
+  "assay.v1",
+  sizeof(Assay__V1__GoogleNotification),
+  12,
+  assay__v1__google_notification__field_descriptors,
+  assay__v1__google_notification__field_indices_by_name,
+  1,  assay__v1__google_notification__number_ranges,
+  (ProtobufCMessageInit) assay__v1__google_notification__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCEnumValue assay__v1__in_app_selection__enum_values_by_number[5] =
 {
   { "IN_APP_SELECTION_UNSPECIFIED", "ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_UNSPECIFIED", 0 },
@@ -12762,7 +13001,7 @@ const ProtobufCEnumDescriptor assay__v1__serving_status__descriptor =
   assay__v1__serving_status__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue assay__v1__evidence_kind__enum_values_by_number[15] =
+static const ProtobufCEnumValue assay__v1__evidence_kind__enum_values_by_number[16] =
 {
   { "EVIDENCE_KIND_UNSPECIFIED", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_UNSPECIFIED", 0 },
   { "EVIDENCE_KIND_TRANSACTION", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_TRANSACTION", 1 },
@@ -12779,14 +13018,16 @@ static const ProtobufCEnumValue assay__v1__evidence_kind__enum_values_by_number[
   { "EVIDENCE_KIND_HARMONY_PURCHASE", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HARMONY_PURCHASE", 12 },
   { "EVIDENCE_KIND_HARMONY_SUBSCRIPTION", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HARMONY_SUBSCRIPTION", 13 },
   { "EVIDENCE_KIND_HARMONY_NOTIFICATION", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HARMONY_NOTIFICATION", 14 },
+  { "EVIDENCE_KIND_GOOGLE_NOTIFICATION", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_GOOGLE_NOTIFICATION", 15 },
 };
 static const ProtobufCIntRange assay__v1__evidence_kind__value_ranges[] = {
-{0, 0},{0, 15}
+{0, 0},{0, 16}
 };
-static const ProtobufCEnumValueIndex assay__v1__evidence_kind__enum_values_by_name[15] =
+static const ProtobufCEnumValueIndex assay__v1__evidence_kind__enum_values_by_name[16] =
 {
   { "EVIDENCE_KIND_APP_RECEIPT", 6 },
   { "EVIDENCE_KIND_APP_TRANSACTION", 3 },
+  { "EVIDENCE_KIND_GOOGLE_NOTIFICATION", 15 },
   { "EVIDENCE_KIND_GOOGLE_PURCHASE", 10 },
   { "EVIDENCE_KIND_HARMONY_NOTIFICATION", 14 },
   { "EVIDENCE_KIND_HARMONY_PURCHASE", 12 },
@@ -12808,9 +13049,9 @@ const ProtobufCEnumDescriptor assay__v1__evidence_kind__descriptor =
   "EvidenceKind",
   "Assay__V1__EvidenceKind",
   "assay.v1",
-  15,
+  16,
   assay__v1__evidence_kind__enum_values_by_number,
-  15,
+  16,
   assay__v1__evidence_kind__enum_values_by_name,
   1,
   assay__v1__evidence_kind__value_ranges,

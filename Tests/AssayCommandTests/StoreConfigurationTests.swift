@@ -34,6 +34,30 @@ struct StoreConfigurationTests {
             Self.game + "[app.google]\nlicence-keys = [\"x\"]\npackage-names = [\"\"]",
             "app[1].google.package-names[1]: empty", "package"
         ),
+        (
+            Self.game + "[app.google]\njwks = \"none.json\"",
+            "app[1].google.service-accounts: missing", "any customer of Google's"
+        ),
+        (
+            Self.game + "[app.google]\njwks = \"none.json\"",
+            "app[1].google.audiences: missing", "the push subscription"
+        ),
+        (
+            Self.game + "[app.google]\njwks = \"assay.toml\"", "app[1].google.jwks: ",
+            "oauth2/v3/certs"
+        ),
+        (
+            Self.game + "[app.google]\njwks = \"none.json\"", "app[1].google.jwks: can't read",
+            "oauth2/v3/certs"
+        ),
+        (
+            Self.game + "[app.google]\naudiences = [\"a\"]",
+            "app[1].google.audiences: without jwks", "leave it out"
+        ),
+        (
+            Self.game + "[app.google]\nlicence-keys = []\njwks = \"a\"",
+            "app[1].google.licence-keys: missing", "console"
+        ),
         (Self.game + "[app.harmony]", "app[1].harmony.roots: missing", "Huawei CBG Root CA G2"),
         (
             Self.game + "[app.harmony]\nroots = [\"none.pem\"]",

@@ -127,6 +127,66 @@ import Testing
         }
     }
 
+    @Test("one changed byte of a purchase of Huawei, by both schemes")
+    func changedBytesOfHuawei() throws {
+        let text = Store.huawei()
+        let schemes: [(String?, [UInt8])] = [
+            (nil, try Store.minter.key.sign(text, digest: .sha256)),
+            ("SHA256WithRSA/PSS", try Store.minter.key.signPSS(text)),
+        ]
+        func verify(_ text: [UInt8], _ signature: [UInt8], _ algorithm: String?) -> Verdict {
+            Store.verify(
+                Store.evidence(text, signature, algorithm: algorithm), as: .huaweiPurchase
+            ).verdict
+        }
+        for (algorithm, signature) in schemes {
+            #expect(verify(text, signature, algorithm) == .valid)
+            for index in text.indices {
+                var changed = text
+                changed[index] ^= 0x01
+                let verdict = verify(changed, signature, algorithm)
+                #expect([.invalidSignature, .malformed].contains(verdict), "byte \(index)")
+            }
+            for index in stride(from: 0, to: signature.count, by: 5) {
+                var changed = signature
+                changed[index] ^= 0x80
+                #expect(verify(text, changed, algorithm) == .invalidSignature)
+            }
+        }
+    }
+
+    @Test("keys of 1024 to 4096 bits, each good for its own signatures alone; none of 512")
+    func keySizes() throws {
+        let sizes = [1024, 2048, 3072, 4096]
+        for bits in sizes {
+            let minter = StoreMinter(key: Store.signingKey(bits: bits))
+            let key = try PurchaseKey(minter.publicKey, allowsLegacySize: true)
+            #expect(key.bits == bits)
+            var policy = Store.policy
+            policy.google.keys = [key]
+            policy.huawei.keys = [key]
+            let cases: [(EvidenceKind, [UInt8], StoreMinter.Scheme)] = [
+                (.googlePurchase, Store.google(), .google),
+                (.huaweiPurchase, Store.huawei(), .huawei),
+                (.huaweiPurchase, Store.huawei(), .huaweiPSS),
+            ]
+            for (kind, text, scheme) in cases {
+                let own = try minter.sign(text, scheme)
+                #expect(Store.verify(own, as: kind, policy: policy).verdict == .valid, "\(bits)")
+                let foreign = Store.verify(Store.sign(text, scheme), as: kind, policy: policy)
+                #expect(foreign.verdict == .invalidSignature, "\(bits)")
+            }
+            if bits == 1024 {
+                #expect(throws: PurchaseKeyError.unsupportedSize(bits: 1024)) {
+                    try PurchaseKey(minter.publicKey)
+                }
+            }
+        }
+        let small = StoreMinter(key: Store.signingKey(bits: 512))
+        let answer = Store.verify(try small.sign(Store.google(), .google))
+        #expect(answer.verdict == .invalidSignature && answer.detail.contains("64 octets"))
+    }
+
     @Test("texts around and inside the signature, and what the refusal says")
     func texts() throws {
         let text = Store.google()

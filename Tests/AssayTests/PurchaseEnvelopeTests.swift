@@ -22,13 +22,18 @@ import Testing
     }
 
     /// A purchase under two names, with another member beside it.
-    private static func pair(_ data: String, _ signature: String) -> String {
-        object([
-            data: quoted(text), signature: quoted(Self.signature), "productId": #""gold""#,
-        ])
+    private static func pair(
+        _ data: String, _ name: String, _ text: String = text, _ signature: String = signature
+    ) -> String {
+        object([data: quoted(text), name: quoted(signature), "productId": #""gold""#])
     }
 
-    private static var forms: [(name: String, text: String, wrapper: String?)] {
+    private static func forms(
+        _ text: String = text, _ signature: String = signature
+    ) -> [(name: String, text: String, wrapper: String?)] {
+        func pair(_ data: String, _ name: String) -> String {
+            Self.pair(data, name, text, signature)
+        }
         let unity = object([
             "json": quoted(text), "signature": quoted(signature), "skuDetails": #"["{}"]"#,
         ])
@@ -80,7 +85,7 @@ import Testing
 
     @Test("each form is opened, with one verdict, and its name in unwrapped")
     func allForms() {
-        for (name, text, wrapper) in Self.forms {
+        for (name, text, wrapper) in Self.forms() {
             let evidence = Array(text.utf8)
             let answer = Store.verify(evidence)
             #expect(answer.verdict == .valid, "\(name): \(answer.detail)")
@@ -144,12 +149,54 @@ import Testing
 
     @Test("each form, with a signature of other bytes, is refused")
     func damagedForms() {
-        for (name, text, _) in Self.forms where name != "base64" {
+        for (name, text, _) in Self.forms() where name != "base64" {
             let changed = text.split(separator: "GPA.3300", omittingEmptySubsequences: false)
             guard changed.count > 1 else { continue }
             let answer = Store.verify(Array(changed.joined(separator: "GPA.3301").utf8))
             #expect(answer.verdict == .invalidSignature, "\(name): \(answer.detail)")
         }
+    }
+
+    @Test("each form inside another object, as an object and as text, is opened")
+    func nestings() {
+        for (name, text, _) in Self.forms() {
+            for container in ["receipt", "payload", "purchase", "Payload"] {
+                for inside in [text, Self.quoted(text)] {
+                    let nested = Self.object([container: inside, "Store": #""GooglePlay""#])
+                    let answer = Store.verify(Array(nested.utf8))
+                    #expect(answer.verdict == .valid, "\(name) in \(container): \(answer.detail)")
+                }
+            }
+        }
+    }
+
+    @Test("each form without a text, without a signature, without both, and too large")
+    func emptyAndHuge() {
+        let long = String(
+            decoding: Store.google(changing: [
+                "developerPayload": "\"" + String(repeating: "x", count: Limits.purchaseBytes)
+                    + "\""
+            ]), as: UTF8.self)
+        let huge = String(repeating: " ", count: Limits.purchaseEnvelopeBytes) + Self.text
+        let cases: [(String, String, Set<Verdict>)] = [
+            ("", "", [.malformed]), ("{}", "", [.malformed, .invalidSignature]),
+            ("", Self.signature, [.malformed]), (Self.text, "", [.malformed, .invalidSignature]),
+            ("{}", Self.signature, [.malformed, .invalidSignature]),
+            (long, Self.signature, [.malformed]), (huge, Self.signature, [.malformed]),
+        ]
+        for (text, signature, verdicts) in cases {
+            for (name, evidence, _) in Self.forms(text, signature) {
+                let answer = Store.verify(Array(evidence.utf8))
+                #expect(
+                    verdicts.contains(answer.verdict),
+                    "\(name) of \(text.utf8.count): \(answer.verdict) \(answer.detail)")
+                #expect(answer.dedupKey == nil && answer.evidence == nil)
+            }
+        }
+        let members = (0..<10_000).map { "\"member\($0)\":[]" }.joined(separator: ",")
+        let wide = Self.pair("data", "signature").dropLast() + "," + members + "}"
+        #expect(wide.utf8.count <= Limits.purchaseEnvelopeBytes)
+        #expect(Store.verify(Array(wide.utf8)).verdict == .valid)
     }
 
     @Test("what an envelope lacks is named")
@@ -219,7 +266,7 @@ import Testing
         #expect(answer.verdict == .malformed)
         #expect(answer.detail.contains("JWS"), "\(answer.detail)")
         let apple = Store.verifier.verify(
-            Array(Self.forms[0].text.utf8).span, as: .transaction, policy: Store.policy,
+            Array(Self.forms()[0].text.utf8).span, as: .transaction, policy: Store.policy,
             at: Fixture.now)
         #expect(apple.verdict == .malformed)
         #expect(apple.detail.contains("use the kind google-purchase"), "\(apple.detail)")

@@ -203,6 +203,7 @@ struct MessageTests {
             .googlePurchase(bare(.sample(style))), .huaweiPurchase(bare(.sample(style))),
             .harmonyPurchase(bare(.sample(style))), .harmonySubscription(bare(.sample(style))),
             .harmonyNotification(bare(.sample(style))),
+            .googleNotification(bare(.sample(style))),
         ]
     }
 

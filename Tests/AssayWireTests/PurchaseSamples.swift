@@ -92,3 +92,21 @@ extension HarmonyNotification: Sampled {
         signedTime = sample.time()
     }
 }
+
+extension GoogleNotification: Sampled {
+    init(_ sample: inout Sample) {
+        self.init()
+        messageId = sample.text()
+        subscription = sample.text()
+        packageName = sample.text()
+        eventTimeMillis = sample.time()
+        about = sample.named()
+        notificationType = sample.number()
+        purchaseToken = sample.text()
+        subscriptionId = sample.text()
+        sku = sample.text()
+        orderId = sample.text()
+        productType = sample.number()
+        refundType = sample.number()
+    }
+}

@@ -38,7 +38,7 @@ public struct FuzzTarget: Sendable {
             storeAnswer(authority),
             localStore(authority), explanation(authority), form, evidenceForm(authority),
             keyFile, signing, purchase(authority), ocspResponse(authority),
-            revocationList(authority),
+            revocationList(authority), push(authority), pushKeys,
         ]
     }
 }

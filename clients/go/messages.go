@@ -115,6 +115,8 @@ const (
 	KindHarmonySubscription EvidenceKind = 13
 	// A notification of Huawei's IAP Kit for HarmonyOS, as a JWS or as its POST body.
 	KindHarmonyNotification EvidenceKind = 14
+	// A notification of Google Play: JSON with the OIDC token and the body of a Pub/Sub push.
+	KindGoogleNotification EvidenceKind = 15
 )
 
 var evidenceKindNames = map[EvidenceKind]string{
@@ -133,6 +135,7 @@ var evidenceKindNames = map[EvidenceKind]string{
 	12: "HARMONY_PURCHASE",
 	13: "HARMONY_SUBSCRIPTION",
 	14: "HARMONY_NOTIFICATION",
+	15: "GOOGLE_NOTIFICATION",
 }
 
 // String returns the name in the contract, without its prefix.
@@ -803,6 +806,8 @@ type Verification struct {
 	HarmonySubscription *HarmonySubscription
 	// Payload of HARMONY_NOTIFICATION.
 	HarmonyNotification *HarmonyNotification
+	// Payload of GOOGLE_NOTIFICATION.
+	GoogleNotification *GoogleNotification
 	// Names this statement: its kind, what it is about, and when Apple signed it. Store evidence under
 	// this key, so that a refund never loses to the purchase. Of a notification, its
 	// notification_uuid, which retries share. Absent until the signature verifies.
@@ -1812,6 +1817,36 @@ type HarmonyNotification struct {
 	PurchaseOrderID string
 	// When Huawei signed this payload, in milliseconds since 1970.
 	SignedTime *int64
+}
+
+// GoogleNotification: A real-time developer notification of Google Play, which Pub/Sub pushed. It
+// says that something changed; ask Google's API what.
+type GoogleNotification struct {
+	// Names the message; retries have the same.
+	MessageID string
+	// The Pub/Sub subscription that pushed it.
+	Subscription string
+	// The app.
+	PackageName string
+	// When it happened, in milliseconds since 1970.
+	EventTimeMillis *int64
+	// What it is about: subscriptionNotification, oneTimeProductNotification,
+	// voidedPurchaseNotification or testNotification.
+	About string
+	// The event by Google's number, of a subscription or a one-time product.
+	NotificationType *int32
+	// Names the purchase for Google's API. Absent in a test.
+	PurchaseToken string
+	// The product of a subscription, in notifications that name it.
+	SubscriptionID string
+	// The one-time product.
+	SKU string
+	// Identifier of the order, of a voided purchase.
+	OrderID string
+	// 1 subscription, 2 one-time product, of a voided purchase.
+	ProductType *int32
+	// 1 full refund, 2 partial refund by quantity, of a voided purchase.
+	RefundType *int32
 }
 
 func (m *RequestHead) marshal(b []byte) []byte {
@@ -3297,6 +3332,9 @@ func (m *Verification) marshal(b []byte) []byte {
 	if m.HarmonyNotification != nil {
 		b = appendMessage(b, 23, m.HarmonyNotification)
 	}
+	if m.GoogleNotification != nil {
+		b = appendMessage(b, 24, m.GoogleNotification)
+	}
 	return b
 }
 
@@ -3323,89 +3361,95 @@ func (m *Verification) unmarshal(d *decoder, b []byte) error {
 			}
 			err = f.message(d, m.Certificate)
 		case 7:
-			m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.Transaction == nil {
 				m.Transaction = new(JWSTransactionDecodedPayload)
 			}
 			err = f.message(d, m.Transaction)
 		case 8:
-			m.Transaction, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.RenewalInfo == nil {
 				m.RenewalInfo = new(JWSRenewalInfoDecodedPayload)
 			}
 			err = f.message(d, m.RenewalInfo)
 		case 9:
-			m.Transaction, m.RenewalInfo, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.AppTransaction == nil {
 				m.AppTransaction = new(AppTransaction)
 			}
 			err = f.message(d, m.AppTransaction)
 		case 10:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.Notification == nil {
 				m.Notification = new(VerifiedNotification)
 			}
 			err = f.message(d, m.Notification)
 		case 11:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.RealtimeRequest == nil {
 				m.RealtimeRequest = new(DecodedRealtimeRequestBody)
 			}
 			err = f.message(d, m.RealtimeRequest)
 		case 12:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.AppReceipt == nil {
 				m.AppReceipt = new(AppReceipt)
 			}
 			err = f.message(d, m.AppReceipt)
 		case 13:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.TransactionReceipt == nil {
 				m.TransactionReceipt = new(TransactionReceipt)
 			}
 			err = f.message(d, m.TransactionReceipt)
 		case 14:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.ServerAnswer == nil {
 				m.ServerAnswer = new(ServerAnswer)
 			}
 			err = f.message(d, m.ServerAnswer)
 		case 15:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.NotificationV1 == nil {
 				m.NotificationV1 = new(VerifiedNotificationV1)
 			}
 			err = f.message(d, m.NotificationV1)
 		case 19:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.GooglePurchase == nil {
 				m.GooglePurchase = new(GooglePurchase)
 			}
 			err = f.message(d, m.GooglePurchase)
 		case 20:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.HuaweiPurchase == nil {
 				m.HuaweiPurchase = new(HuaweiPurchase)
 			}
 			err = f.message(d, m.HuaweiPurchase)
 		case 21:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.HarmonyPurchase == nil {
 				m.HarmonyPurchase = new(HarmonyPurchase)
 			}
 			err = f.message(d, m.HarmonyPurchase)
 		case 22:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.HarmonySubscription == nil {
 				m.HarmonySubscription = new(HarmonySubscription)
 			}
 			err = f.message(d, m.HarmonySubscription)
 		case 23:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.HarmonyNotification == nil {
 				m.HarmonyNotification = new(HarmonyNotification)
 			}
 			err = f.message(d, m.HarmonyNotification)
+		case 24:
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			if m.GoogleNotification == nil {
+				m.GoogleNotification = new(GoogleNotification)
+			}
+			err = f.message(d, m.GoogleNotification)
 		case 16:
 			m.EvidenceKey, err = f.text()
 		case 17:
@@ -6442,6 +6486,86 @@ func (m *HarmonyNotification) unmarshal(d *decoder, b []byte) error {
 			m.PurchaseOrderID, err = f.text()
 		case 10:
 			m.SignedTime, err = pointer[int64](f)
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
+func (m *GoogleNotification) marshal(b []byte) []byte {
+	if m.MessageID != "" {
+		b = appendText(b, 1, m.MessageID)
+	}
+	if m.Subscription != "" {
+		b = appendText(b, 2, m.Subscription)
+	}
+	if m.PackageName != "" {
+		b = appendText(b, 3, m.PackageName)
+	}
+	if m.EventTimeMillis != nil {
+		b = appendNumber(b, 4, uint64(*m.EventTimeMillis))
+	}
+	if m.About != "" {
+		b = appendText(b, 5, m.About)
+	}
+	if m.NotificationType != nil {
+		b = appendNumber(b, 6, uint64(*m.NotificationType))
+	}
+	if m.PurchaseToken != "" {
+		b = appendText(b, 7, m.PurchaseToken)
+	}
+	if m.SubscriptionID != "" {
+		b = appendText(b, 8, m.SubscriptionID)
+	}
+	if m.SKU != "" {
+		b = appendText(b, 9, m.SKU)
+	}
+	if m.OrderID != "" {
+		b = appendText(b, 10, m.OrderID)
+	}
+	if m.ProductType != nil {
+		b = appendNumber(b, 11, uint64(*m.ProductType))
+	}
+	if m.RefundType != nil {
+		b = appendNumber(b, 12, uint64(*m.RefundType))
+	}
+	return b
+}
+
+func (m *GoogleNotification) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			m.MessageID, err = f.text()
+		case 2:
+			m.Subscription, err = f.text()
+		case 3:
+			m.PackageName, err = f.text()
+		case 4:
+			m.EventTimeMillis, err = pointer[int64](f)
+		case 5:
+			m.About, err = f.text()
+		case 6:
+			m.NotificationType, err = pointer[int32](f)
+		case 7:
+			m.PurchaseToken, err = f.text()
+		case 8:
+			m.SubscriptionID, err = f.text()
+		case 9:
+			m.SKU, err = f.text()
+		case 10:
+			m.OrderID, err = f.text()
+		case 11:
+			m.ProductType, err = pointer[int32](f)
+		case 12:
+			m.RefundType, err = pointer[int32](f)
 		}
 		if err != nil {
 			return err

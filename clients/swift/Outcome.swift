@@ -83,6 +83,7 @@ struct Outcome: @unchecked Sendable {
         case .harmonyPurchase: "harmonyPurchase"
         case .harmonySubscription: "harmonySubscription"
         case .harmonyNotification: "harmonyNotification"
+        case .googleNotification: "googleNotification"
         }
     }
 

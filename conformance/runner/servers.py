@@ -21,10 +21,14 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUNDLE = "com.example.game"
 KINDS = [
     "transaction", "renewal-info", "app-transaction", "notification", "realtime-request", "google-purchase",
-    "huawei-purchase", "harmony-purchase", "harmony-subscription", "harmony-notification"]
+    "huawei-purchase", "harmony-purchase", "harmony-subscription", "harmony-notification",
+    "google-notification"]
 STORES = f"""
 [app.google]
 licence-keys = ["ca/google-licence-key.txt"]
+jwks = "ca/google-jwks.json"
+audiences = ["https://game.example.com/google"]
+service-accounts = ["push@example.iam.gserviceaccount.com"]
 [app.huawei]
 keys = ["ca/huawei-licence-key.txt"]
 [app.harmony]

@@ -17,6 +17,7 @@ package enum Check: String, CaseIterable, Sendable {
     case signerCertificate
     case purchaseText
     case signatureText
+    case pushBody
     // MARK: Chain
     case chainLength
     case certificates
@@ -42,6 +43,12 @@ package enum Check: String, CaseIterable, Sendable {
     // MARK: Signature
     case storeKey
     case purchaseSignature
+    case tokenKey
+    case tokenSignature
+    case tokenIssuer
+    case tokenAudience
+    case tokenSender
+    case tokenDates
     case signatureForm
     case signature
     // MARK: Policy
@@ -80,6 +87,13 @@ package enum Check: String, CaseIterable, Sendable {
         case .signatureText: "the signature is base64"
         case .storeKey: "the policy has a key of the store for this app"
         case .purchaseSignature: "a key of the app signed exactly these bytes"
+        case .pushBody: "the body is a message of Pub/Sub"
+        case .tokenKey: "the JWK Set has the token's key"
+        case .tokenSignature: "that key signed the token"
+        case .tokenIssuer: "Google issued the token"
+        case .tokenAudience: "the token's audience is accepted"
+        case .tokenSender: "the token's service account is accepted"
+        case .tokenDates: "the token is valid now"
         case .chainLength: "the header has three certificates"
         case .certificates: "the certificates are valid DER"
         case .pinnedLeaf: "the only certificate is itself pinned"
@@ -128,11 +142,12 @@ package enum Check: String, CaseIterable, Sendable {
         switch self {
         case .form, .receipt: [.malformed, .wrongKind, .invalidChain]
         case .segments, .payloadText, .header, .purchaseInfo, .certificates, .purchaseDate,
-            .signerInfo, .purchaseText:
+            .signerInfo, .purchaseText, .pushBody:
             [.malformed]
         case .signatureText: [.malformed, .invalidSignature]
-        case .storeKey: [.untrustedChain]
-        case .purchaseSignature: [.invalidSignature]
+        case .storeKey, .tokenIssuer, .tokenAudience, .tokenSender: [.untrustedChain]
+        case .purchaseSignature, .tokenSignature: [.invalidSignature]
+        case .tokenKey: [.untrustedChain, .unsupportedAlgorithm]
         case .decoding: [.malformed, .wrongKind]
         case .algorithm, .legacyKey: [.unsupportedAlgorithm]
         case .signerAlgorithm: [.malformed, .unsupportedAlgorithm]
@@ -146,7 +161,7 @@ package enum Check: String, CaseIterable, Sendable {
         case .chainAlgorithms: [.unsupportedAlgorithm, .invalidChain]
         case .leafMarker, .intermediateMarker: [.wrongCertificatePurpose]
         case .denyList, .revocation: [.certificateRevoked]
-        case .signingDate: [.invalidDate]
+        case .signingDate, .tokenDates: [.invalidDate]
         case .validity, .rootValidity: [.certificateExpired]
         case .leafKey, .leafSignature: [.invalidChain]
         case .rootSignature, .signatures: [.untrustedChain, .invalidChain]
@@ -201,6 +216,12 @@ package enum Check: String, CaseIterable, Sendable {
             [
                 .form, .purchaseText, .algorithm, .signatureText, .storeKey, .purchaseSignature,
                 .kind, .bundle, .environment, .signingDate,
+            ] + expectations
+        case .googleNotification:
+            [
+                .form, .pushBody, .segments, .header, .algorithm, .tokenKey, .tokenSignature,
+                .tokenIssuer, .tokenAudience, .tokenSender, .tokenDates, .kind, .bundle,
+                .environment, .signingDate,
             ] + expectations
         }
     }

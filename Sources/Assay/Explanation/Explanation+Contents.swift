@@ -29,12 +29,13 @@ extension Explanation {
                 + VerificationReport(verification).members.filter { $0.name != "payload" }
                 .map { content(of: $0.document, $0.name, isVerified: false, &bytes) }
         default:
-            // The other members of an answer have no signature.
+            // The other members of an answer have no signature. A push's token does not sign it.
+            let isSigned = verification.kind != .googleNotification
             let unsigned: Set<String> = ["unsigned", "warnings"]
             return VerificationReport(verification).members.map { member in
                 content(
                     of: member.document, member.name,
-                    isVerified: !unsigned.contains(member.name), &bytes)
+                    isVerified: isSigned && !unsigned.contains(member.name), &bytes)
             }
         }
     }
@@ -125,6 +126,7 @@ extension Explanation {
         case .passed:
             let root = step.expected ?? step.found ?? ""
             if step.check == .storeKey { return "the app's keys of the store: " + root }
+            if step.check == .tokenKey { return "keys of the JWK Set: " + root }
             return (step.check == .pinnedLeaf ? "the certificate is pinned: " : "trusted root: ")
                 + root
         case .failed: return "not trusted: " + verification.detail
@@ -134,7 +136,7 @@ extension Explanation {
 
     /// The checks that a pinned certificate vouches for the chain.
     private static let anchoring: Set<Check> = [
-        .pinnedLeaf, .rootName, .rootSignature, .signatures, .storeKey,
+        .pinnedLeaf, .rootName, .rootSignature, .signatures, .storeKey, .tokenKey,
     ]
 }
 

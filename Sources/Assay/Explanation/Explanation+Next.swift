@@ -28,7 +28,7 @@ extension Explanation {
         case .kind, .form, .receipt, .decoding: texts += namingKind
         default: break
         }
-        let isOfKeys = step.check == .rootPurpose || step.check == .storeKey
+        let isOfKeys = Self.checksOfKeys.contains(step.check)
         if verification.verdict == .untrustedChain, !isOfKeys {
             texts.append(pinning)
         }
@@ -56,7 +56,8 @@ extension Explanation {
         case .renewalInfo, .realtimeRequest:
             return "Use the payload. It is about no single purchase: there is nothing to grant."
         case .transaction, .appTransaction, .notification, .transactionReceipt, .googlePurchase,
-            .huaweiPurchase, .harmonyPurchase, .harmonySubscription, .harmonyNotification, nil:
+            .huaweiPurchase, .harmonyPurchase, .harmonySubscription, .harmonyNotification,
+            .googleNotification, nil:
             return "Use the payload. It names no purchase: there is nothing to grant."
         }
     }
@@ -90,6 +91,11 @@ extension Explanation {
         return (pinned.isEmpty ? "Nothing is pinned" : "Pinned are \(shown)\(more)")
             + ". To pin another root: --root FILE, or roots of the app entry."
     }
+
+    /// Checks that no root to pin would pass.
+    private static let checksOfKeys: Set<Check> = [
+        .rootPurpose, .storeKey, .tokenKey, .tokenIssuer, .tokenAudience, .tokenSender,
+    ]
 
     /// Apple's roots, and some of tests.
     private static let mostPinned = 8

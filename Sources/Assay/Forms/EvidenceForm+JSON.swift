@@ -151,8 +151,14 @@ extension EvidenceForm {
 
     // MARK: Other stores
 
-    /// A purchase of another store with its signature, in any wrapper.
+    /// A purchase of another store with its signature, in any wrapper, or a push with its token.
     private static func purchase(_ text: FormText) -> EvidenceForm? {
+        if PushEnvelope.find(Array(text.slice).span) != nil {
+            return EvidenceForm(
+                .googleNotification,
+                "a push of Google Play's notifications (\"authorization\"): use the kind "
+                    + "google-notification")
+        }
         guard case .found(let envelope) = PurchaseEnvelope.find(Array(text.slice).span) else {
             return nil
         }
@@ -192,7 +198,9 @@ extension EvidenceForm {
         if members.has("message"), members.has("subscription") {
             return EvidenceForm(
                 .googleNotification,
-                "a message of Google's Pub/Sub (\"subscription\"): it is of Google Play")
+                "a message of Google's Pub/Sub (\"subscription\") without the token of its push: "
+                    + #"send {"authorization": "Bearer …", "body": "…"} with the kind "#
+                    + "google-notification")
         }
         guard members.has("receiptId"), members.has(any: "userId", "sku", "productType", "itemType")
         else { return nil }

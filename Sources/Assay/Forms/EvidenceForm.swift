@@ -84,6 +84,7 @@ package struct EvidenceForm: Equatable, Sendable {
         // The refusal says what is missing.
         case .googlePurchase, .huaweiPurchase:
             [.googlePurchase, .huaweiPurchase, .json, .wrapper, .empty].contains(name)
+        case .googleNotification: [.googleNotification, .json, .empty].contains(name)
         }
     }
 

@@ -132,7 +132,8 @@ extension Verifier {
             guard EvidenceShape.detect(evidence) == .json else { return nil }
             return EvidenceWrapper.open(evidence)
         // A stream opens an app receipt's wrapper; the others are JSON themselves.
-        case .appReceipt, .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase:
+        case .appReceipt, .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase,
+            .googleNotification:
             return nil
         }
     }

@@ -233,6 +233,10 @@ package struct Inspection: Sendable {
     }
 
     private mutating func readJSON(_ text: Span<UInt8>) {
+        if let push = PushEnvelope.find(text) {
+            (header, payload) = push.inspected
+            return
+        }
         if case .found(let purchase) = PurchaseEnvelope.find(text) { return read(purchase) }
         let isText = text.count > 0 && text[0] == UInt8(ascii: "{")
         let octets = isText ? text.array : base64(text.array, "JSON")

@@ -36,8 +36,8 @@ enum JWSHeader {
     }
 
     /// Rejects members that change the signed content or the encoding (RFC 7515, section 4.1.11;
-    /// RFC 7797; RFC 7516, section 4.1.3). None of Apple's evidence has one.
-    private static func checkExtensions(_ header: JSONValue) throws(Refusal) {
+    /// RFC 7797; RFC 7516, section 4.1.3). No store's evidence has one.
+    static func checkExtensions(_ header: JSONValue) throws(Refusal) {
         for name in ["crit", "b64", "zip"] where header.hasMember(name) {
             throw Refusal(.malformed, "the header has a member \"\(name)\", which is not supported")
         }

@@ -25,6 +25,7 @@ extension VerifiedEvidence {
         case .harmonyPurchase(let payload): [("payload", payload.json)]
         case .harmonySubscription(let payload): [("payload", payload.json)]
         case .harmonyNotification(let payload): [("payload", payload.json)]
+        case .googleNotification(let payload): [("payload", payload.json)]
         }
     }
 }

@@ -50,7 +50,8 @@ extension VerifiedJWS {
                 renewalInfo: nil, appTransaction: nil, warnings: fields.warnings)
             return (.notification(notification), claims)
         case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1, .googlePurchase,
-            .huaweiPurchase, .harmonyPurchase, .harmonySubscription, .harmonyNotification:
+            .huaweiPurchase, .harmonyPurchase, .harmonySubscription, .harmonyNotification,
+            .googleNotification:
             throw Refusal(.wrongKind, "a JWS is not a \(kind.name)")
         }
     }

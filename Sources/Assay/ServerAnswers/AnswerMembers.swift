@@ -36,7 +36,7 @@ struct AnswerMembers {
             case .notification(let notification): notifications.append(notification)
             case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer,
                 .notificationV1, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
-                .harmonySubscription, .harmonyNotification, nil:
+                .harmonySubscription, .harmonyNotification, .googleNotification, nil:
                 preconditionFailure("a kind that answers do not carry")
             }
         }
@@ -168,7 +168,7 @@ extension VerifiedEvidence {
             verified.notification.withPayload { EvidenceClaims($0) }
         case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1,
             .googlePurchase, .huaweiPurchase, .harmonyPurchase, .harmonySubscription,
-            .harmonyNotification:
+            .harmonyNotification, .googleNotification:
             preconditionFailure("a kind that answers do not carry")
         }
     }
@@ -194,7 +194,7 @@ extension VerifiedEvidence {
         case .notification(let verified): verified.notification.withPayload { $0.signedDate }
         case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1,
             .googlePurchase, .huaweiPurchase, .harmonyPurchase, .harmonySubscription,
-            .harmonyNotification:
+            .harmonyNotification, .googleNotification:
             nil
         }
     }

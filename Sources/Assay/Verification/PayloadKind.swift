@@ -62,7 +62,8 @@ enum PayloadKind {
             guard payload.has("requestIdentifier") else { return false }
             return payload.has("userLocale")
         case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1, .googlePurchase,
-            .huaweiPurchase, .harmonyPurchase, .harmonySubscription, .harmonyNotification:
+            .huaweiPurchase, .harmonyPurchase, .harmonySubscription, .harmonyNotification,
+            .googleNotification:
             return false
         }
     }

@@ -15,6 +15,8 @@ public struct Policy: Sendable, Equatable {
     public var revocation: RevocationPolicy
     /// The purchases of Google Play that are accepted.
     public var google = PurchasePolicy()
+    /// The pushes of Google Play's notifications that are accepted. `google` has the package names.
+    public var googlePush = PushPolicy()
     /// The purchases of Huawei AppGallery on Android that are accepted.
     public var huawei = PurchasePolicy()
     /// The accepted apps of HarmonyOS, by application id or bundle name, compared byte for byte.

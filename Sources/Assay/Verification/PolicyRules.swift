@@ -217,7 +217,7 @@ extension EvidenceKind {
         case .appReceipt, .transactionReceipt, .notificationV1: true
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
             .serverAnswer, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
-            .harmonySubscription, .harmonyNotification:
+            .harmonySubscription, .harmonyNotification, .googleNotification:
             false
         }
     }

@@ -94,7 +94,8 @@ final class SignedNotification: Sendable {
                 case .appTransaction(let payload): appTransaction = payload
                 case .notification, .realtimeRequest, .appReceipt, .transactionReceipt,
                     .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase,
-                    .harmonyPurchase, .harmonySubscription, .harmonyNotification:
+                    .harmonyPurchase, .harmonySubscription, .harmonyNotification,
+                    .googleNotification:
                     preconditionFailure("a kind that notifications do not carry")
                 }
             }

@@ -100,7 +100,7 @@ public final class Verifier: Sendable {
     ///   - evidence: a compact JWS with at most one trailing line break, or a notification's POST
     ///     body of version 1 or 2; the JSON of a Server API answer; a transaction receipt as text
     ///     or base64; an app receipt as DER, BER or base64; JSON with another store's purchase
-    ///     and its signature.
+    ///     and its signature, or with the token and the body of Google Play's push.
     ///   - kind: the kind of the evidence.
     ///   - policy: the evidence that the operator accepts.
     ///   - expectations: the caller's expectations, which narrow the policy.
@@ -178,6 +178,7 @@ public final class Verifier: Sendable {
                         ? .serverAnswer(answer) : .answered(try answer.verified(request))
                 })
         case .googlePurchase, .huaweiPurchase: return try request.prepared(purchase: evidence)
+        case .googleNotification: return try request.prepared(push: evidence)
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
             .harmonyPurchase, .harmonySubscription, .harmonyNotification:
             let jws = try unverified(evidence, request, chains)
@@ -284,6 +285,7 @@ public final class Verifier: Sendable {
             guard let token = try? signedPayload(in: evidence, member) else { continue }
             return payloadKind(of: token.span)
         }
+        if PushEnvelope.find(evidence) != nil { return .googleNotification }
         if case .found(let envelope) = PurchaseEnvelope.find(evidence),
             let kind = envelope.likelyKind
         {

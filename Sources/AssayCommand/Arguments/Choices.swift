@@ -41,6 +41,7 @@ enum KindChoice: String, Choice {
     case harmonyPurchase = "harmony-purchase"
     case harmonySubscription = "harmony-subscription"
     case harmonyNotification = "harmony-notification"
+    case googleNotification = "google-notification"
     case auto
 
     /// The kind; nil for `auto`.

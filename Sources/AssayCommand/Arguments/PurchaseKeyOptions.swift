@@ -19,22 +19,50 @@ struct PurchaseKeyOptions: ParsableArguments {
         completion: .file())
     var huaweiKeys: [String] = []
 
+    @Option(
+        name: .customLong("google-jwks"),
+        help: ArgumentHelp(
+            "A file with the keys of Google's tokens, for google-notification: "
+                + "https://www.googleapis.com/oauth2/v3/certs.",
+            valueName: "file"),
+        completion: .file())
+    var googleJWKS: String?
+
+    @Option(
+        name: .customLong("google-audience"),
+        help: ArgumentHelp(
+            "The audience of the push subscription, for google-notification. Repeat for more.",
+            valueName: "text"))
+    var googleAudiences: [String] = []
+
+    @Option(
+        name: .customLong("google-service-account"),
+        help: ArgumentHelp(
+            "The service account that pushes, for google-notification. Repeat for more.",
+            valueName: "email"))
+    var googleServiceAccounts: [String] = []
+
     @Flag(
         name: .customLong("allow-1024-bit-keys"),
         help: "Accept such keys of other stores, which are not safe from factoring.")
     var allowsLegacyKeys = false
 
-    var isEmpty: Bool { googleKeys.isEmpty && huaweiKeys.isEmpty && !allowsLegacyKeys }
+    var isEmpty: Bool {
+        googleKeys.isEmpty && huaweiKeys.isEmpty && !allowsLegacyKeys && googleJWKS == nil
+            && googleAudiences.isEmpty && googleServiceAccounts.isEmpty
+    }
 
     var arguments: PurchaseKeyArguments {
         PurchaseKeyArguments(
-            google: googleKeys, huawei: huaweiKeys, allowsLegacyKeys: allowsLegacyKeys)
+            google: googleKeys, huawei: huaweiKeys, allowsLegacyKeys: allowsLegacyKeys,
+            jwks: googleJWKS, audiences: googleAudiences, serviceAccounts: googleServiceAccounts)
     }
 
     /// Adds the keys to a policy.
     func extend(_ policy: Policy) throws -> Policy {
         var policy = policy
         (policy.google.keys, policy.huawei.keys) = try arguments.read()
+        policy.googlePush = try arguments.push()
         return policy
     }
 }
@@ -44,6 +72,18 @@ struct PurchaseKeyArguments: Sendable {
     var google: [String] = []
     var huawei: [String] = []
     var allowsLegacyKeys = false
+    /// The file with Google's keys of tokens.
+    var jwks: String?
+    var audiences: [String] = []
+    var serviceAccounts: [String] = []
+
+    /// The accepted pushes of Google Play.
+    func push() throws -> PushPolicy {
+        PushPolicy(
+            keys: try jwks.map { file in
+                try PushKeys(file: file) { Failure("--google-jwks: \($0)") }
+            }, audiences: audiences, serviceAccounts: serviceAccounts)
+    }
 
     func read() throws -> (google: [PurchaseKey], huawei: [PurchaseKey]) {
         (
@@ -75,6 +115,18 @@ extension PurchaseKey {
             try self.init(content, allowsLegacySize: allowsLegacySize)
         } catch {
             throw Failure(describe(error.description, error == .unsupportedSize(bits: 1024)))
+        }
+    }
+}
+
+extension PushKeys {
+    /// Reads the keys of a file.
+    convenience init(file: String, _ failure: (String) -> Failure) throws {
+        let content = try Input.read(file)
+        do throws(PushKeysError) {
+            try self.init(content)
+        } catch {
+            throw failure("\(file) can't be used: \(error)")
         }
     }
 }

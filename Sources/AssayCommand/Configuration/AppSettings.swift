@@ -24,6 +24,9 @@ struct AppSettings {
     var keys: SigningSettings?
     /// Accepted purchases of Google Play; by default none.
     var google = PurchasePolicy()
+    /// Accepted pushes of Google Play, and the file with the keys of their tokens.
+    var googlePush = PushPolicy()
+    var googleJWKS: String?
     /// Accepted purchases of Huawei AppGallery; by default none.
     var huawei = PurchasePolicy()
     /// The accepted apps of HarmonyOS; the trust has the roots.
@@ -91,7 +94,10 @@ extension AppSettings {
                 "keys", "missing beside sign-api-keys",
                 "name the .p8 file of App Store Connect in a table below [app.keys]")
         }
-        google = PurchasePolicy(table.table("google"), keys: "licence-keys", folder: folder)
+        let google = table.table("google")
+        (googlePush, googleJWKS) = PushPolicy.read(google, folder: folder)
+        self.google = PurchasePolicy(
+            google, keys: "licence-keys", folder: folder, needsKeys: google?.has("jwks") == false)
         huawei = PurchasePolicy(table.table("huawei"), keys: "keys", folder: folder)
         checkIdentity(table)
         checkRoots(table, accepted)

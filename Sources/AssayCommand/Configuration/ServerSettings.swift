@@ -94,7 +94,11 @@ struct ServerSettings {
         revocation = file?.revocation ?? RevocationTable()
         apps = try file?.apps ?? [.open(trust: trust.pinningHarmony(authorities: flags.roots))]
         let stores = try flags.stores.read()
+        let push = try flags.stores.push()
         for index in apps.indices {
+            if push.keys != nil {
+                (apps[index].googlePush, apps[index].googleJWKS) = (push, flags.stores.jwks)
+            }
             apps[index].google.keys += stores.google
             apps[index].huawei.keys += stores.huawei
         }
@@ -173,9 +177,28 @@ extension ServerSettings {
         configuration.allowedUsers = unix.allowedUsers
         configuration.tls = tls?.context
         configuration.revocation = service
+        if startsServices { configuration.keyFiles = try keyFiles(reusing: earlier?.keyFiles) }
         configuration.http = http
         configuration.admin = admin.endpoint
         return configuration
+    }
+
+    /// Reads the files of keys again when they change: an earlier service goes on.
+    private func keyFiles(
+        reusing earlier: KeyFileService?
+    ) throws(Failure) -> KeyFileService? {
+        let files = apps.compactMap { app -> KeyFile? in
+            guard let path = app.googleJWKS, let keys = app.googlePush.keys else { return nil }
+            return KeyFile(path: path, keys: keys)
+        }
+        guard !files.isEmpty else { return nil }
+        do throws(ServerError) {
+            let service = if let earlier { earlier } else { try KeyFileService() }
+            try service.apply(files)
+            return service
+        } catch {
+            throw Failure("jwks: \(error)")
+        }
     }
 }
 
@@ -188,6 +211,7 @@ extension AppSettings {
             environments: Set(environments ?? StoreEnvironment.known),
             allowsLegacyKey: allowsLegacyKey, revocation: revocation)
         policy.google = google
+        policy.googlePush = googlePush
         policy.huawei = huawei
         policy.harmonyApplicationIds = harmonyApplicationIds
         return AppEntry(

@@ -32,6 +32,6 @@ struct MintCommand: ParsableCommand {
             MintAppTransaction.self, MintNotification.self, MintRealtimeRequest.self,
             MintReceiptCommand.self, MintScenarioCommand.self, MintGooglePurchase.self,
             MintHuaweiPurchase.self, MintHarmonyPurchase.self, MintHarmonySubscription.self,
-            MintHarmonyNotification.self,
+            MintHarmonyNotification.self, MintGoogleNotification.self,
         ])
 }

@@ -80,6 +80,17 @@ struct MintPurchaseOptions: ParsableArguments {
 extension StoreMinter {
     /// The store's key of the folder, which is made if it is missing.
     static func read(store: String, from ca: String) throws -> StoreMinter {
+        try read(store: store, from: ca, publicFile: store + "-licence-key.txt") {
+            $0.publicKey + [0x0A]
+        }
+    }
+
+    /// - Parameters:
+    ///   - publicFile: the file that a new key's public part is written to.
+    ///   - publicPart: its content.
+    static func read(
+        store: String, from ca: String, publicFile: String, _ publicPart: (StoreMinter) -> [UInt8]
+    ) throws -> StoreMinter {
         let name = store + "-key.pem"
         let content = try Input.readIfPresent(ca + "/" + name)
         do throws(MintError) {
@@ -96,7 +107,7 @@ extension StoreMinter {
         }
         try Folder.make(ca)
         try Folder.add(name, pem, to: ca, mode: 0o600)
-        try Folder.add(store + "-licence-key.txt", minter.publicKey + [0x0A], to: ca)
+        try Folder.add(publicFile, publicPart(minter), to: ca)
         return minter
     }
 }

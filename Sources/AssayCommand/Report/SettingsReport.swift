@@ -116,11 +116,21 @@ extension TLSSettings {
 extension AppSettings {
     /// What the entry accepts of other stores.
     fileprivate var otherStores: [(name: String, text: String)] {
+        let push: [(name: String, text: String)]? = googlePush.keys.map { keys in
+            [
+                (
+                    "google",
+                    "pushes to \(googlePush.audiences.joined(separator: ", ")) of "
+                        + "\(googlePush.serviceAccounts.joined(separator: ", ")) by keys "
+                        + keys.names.map { String($0.prefix(8)) }.joined(separator: ", ")
+                )
+            ]
+        }
         let keys = [("google", google), ("huawei", huawei)].filter { !$0.1.keys.isEmpty }
         let apps =
             harmonyApplicationIds.isEmpty
             ? "the request's app" : harmonyApplicationIds.joined(separator: ", ")
-        return keys.map { ($0, $1.summary) }
+        return keys.map { ($0, $1.summary) } + (push ?? [])
             + trust.harmonyAnchors.map {
                 ("harmony", "\($0.name), \($0.fingerprint), for \(apps)")
             }

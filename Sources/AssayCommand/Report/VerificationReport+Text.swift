@@ -91,15 +91,15 @@ extension VerificationReport {
 }
 
 extension EvidenceKind {
-    /// False for purchases that a key of the app verifies, without certificates.
-    fileprivate var hasChain: Bool { self != .googlePurchase && self != .huaweiPurchase }
+    /// False for evidence that a configured key verifies, without certificates.
+    fileprivate var hasChain: Bool { store != .google && self != .huaweiPurchase }
 
     fileprivate var canCarryBundleId: Bool {
         switch self {
         case .renewalInfo, .realtimeRequest: false
         case .transaction, .appTransaction, .notification, .appReceipt, .transactionReceipt,
             .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
-            .harmonySubscription, .harmonyNotification:
+            .harmonySubscription, .harmonyNotification, .googleNotification:
             true
         }
     }
@@ -107,7 +107,7 @@ extension EvidenceKind {
     fileprivate var canCarryAppAppleId: Bool {
         switch self {
         case .transaction, .renewalInfo, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
-            .harmonySubscription, .harmonyNotification:
+            .harmonySubscription, .harmonyNotification, .googleNotification:
             false
         case .appTransaction, .notification, .realtimeRequest, .appReceipt, .transactionReceipt,
             .serverAnswer, .notificationV1:

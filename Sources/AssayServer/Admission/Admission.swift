@@ -232,7 +232,8 @@ final class Admission {
         case .transaction, .renewalInfo, .appTransaction, .realtimeRequest, .transactionReceipt,
             .harmonyPurchase, .harmonySubscription:
             limits.jwsBytes
-        case .notification, .googlePurchase, .huaweiPurchase, .harmonyNotification:
+        case .notification, .googlePurchase, .huaweiPurchase, .harmonyNotification,
+            .googleNotification:
             limits.notificationBytes
         case .serverAnswer: limits.serverAnswerBytes
         case .notificationV1: limits.notificationV1Bytes

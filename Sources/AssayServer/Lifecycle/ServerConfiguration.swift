@@ -64,6 +64,8 @@ extension ServerConfiguration {
         public var http = HTTPSettings()
         /// Keeps the revocation statuses of the apps' verifiers; nil where no policy uses them.
         public var revocation: RevocationService?
+        /// Reads the files with keys of the apps' policies again when they change; nil without any.
+        public var keyFiles: KeyFileService?
         /// The limits of memory, time and numbers.
         public var limits: ServerLimits
         /// The version reported by Info.

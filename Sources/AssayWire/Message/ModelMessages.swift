@@ -1387,3 +1387,36 @@ extension HarmonyNotification: WritableMessage, @unsafe ReadableMessage {
         signedTime = unsafe read(m.has_signed_time, m.signed_time)
     }
 }
+
+extension GoogleNotification: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(12, refundType)
+        output.set(11, productType)
+        output.set(10, orderId)
+        output.set(9, sku)
+        output.set(8, subscriptionId)
+        output.set(7, purchaseToken)
+        output.set(6, notificationType)
+        output.set(5, about)
+        output.set(4, eventTimeMillis)
+        output.set(3, packageName)
+        output.set(2, subscription)
+        output.set(1, messageId)
+    }
+
+    init(_ m: Assay__V1__GoogleNotification) throws(MessageError) {
+        self.init()
+        messageId = try unsafe read(m.has_message_id, m.message_id)
+        subscription = try unsafe read(m.has_subscription, m.subscription)
+        packageName = try unsafe read(m.has_package_name, m.package_name)
+        eventTimeMillis = unsafe read(m.has_event_time_millis, m.event_time_millis)
+        about = try unsafe read(m.has_about, m.about)
+        notificationType = unsafe read(m.has_notification_type, m.notification_type)
+        purchaseToken = try unsafe read(m.has_purchase_token, m.purchase_token)
+        subscriptionId = try unsafe read(m.has_subscription_id, m.subscription_id)
+        sku = try unsafe read(m.has_sku, m.sku)
+        orderId = try unsafe read(m.has_order_id, m.order_id)
+        productType = unsafe read(m.has_product_type, m.product_type)
+        refundType = unsafe read(m.has_refund_type, m.refund_type)
+    }
+}

@@ -32,7 +32,7 @@ extension Verification: WritableMessage, @unsafe ReadableMessage {
         case .serverAnswer(let answer): output.nest(14, answer)
         case .notificationV1(let notification): output.nest(15, notification)
         case .googlePurchase, .huaweiPurchase, .harmonyPurchase, .harmonySubscription,
-            .harmonyNotification:
+            .harmonyNotification, .googleNotification:
             break
         }
     }
@@ -45,6 +45,7 @@ extension Verification: WritableMessage, @unsafe ReadableMessage {
         case .harmonyPurchase(let payload): output.set(21, payload)
         case .harmonySubscription(let payload): output.set(22, payload)
         case .harmonyNotification(let payload): output.set(23, payload)
+        case .googleNotification(let payload): output.set(24, payload)
         default: break
         }
     }
@@ -97,6 +98,8 @@ extension Verification: WritableMessage, @unsafe ReadableMessage {
             .harmonySubscription(try required(unsafe verified(m.harmony_subscription)))
         case ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_NOTIFICATION:
             .harmonyNotification(try required(unsafe verified(m.harmony_notification)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_GOOGLE_NOTIFICATION:
+            .googleNotification(try required(unsafe verified(m.google_notification)))
         default: nil
         }
     }

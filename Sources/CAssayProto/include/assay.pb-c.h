@@ -93,6 +93,7 @@ typedef struct Assay__V1__HuaweiPurchase Assay__V1__HuaweiPurchase;
 typedef struct Assay__V1__HarmonyPurchase Assay__V1__HarmonyPurchase;
 typedef struct Assay__V1__HarmonySubscription Assay__V1__HarmonySubscription;
 typedef struct Assay__V1__HarmonyNotification Assay__V1__HarmonyNotification;
+typedef struct Assay__V1__GoogleNotification Assay__V1__GoogleNotification;
 
 
 /* --- enums --- */
@@ -225,7 +226,11 @@ typedef enum _Assay__V1__EvidenceKind {
   /*
    * A notification of Huawei's IAP Kit for HarmonyOS, as a JWS or as its POST body.
    */
-  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HARMONY_NOTIFICATION = 14
+  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HARMONY_NOTIFICATION = 14,
+  /*
+   * A notification of Google Play: JSON with the OIDC token and the body of a Pub/Sub push.
+   */
+  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_GOOGLE_NOTIFICATION = 15
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__EVIDENCE_KIND)
 } Assay__V1__EvidenceKind;
 /*
@@ -1565,7 +1570,8 @@ typedef enum {
   ASSAY__V1__VERIFICATION__PAYLOAD_HUAWEI_PURCHASE = 20,
   ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_PURCHASE = 21,
   ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_SUBSCRIPTION = 22,
-  ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_NOTIFICATION = 23
+  ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_NOTIFICATION = 23,
+  ASSAY__V1__VERIFICATION__PAYLOAD_GOOGLE_NOTIFICATION = 24
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__VERIFICATION__PAYLOAD__CASE)
 } Assay__V1__Verification__PayloadCase;
 
@@ -1686,6 +1692,10 @@ struct  Assay__V1__Verification
      * Payload of HARMONY_NOTIFICATION.
      */
     Assay__V1__HarmonyNotification *harmony_notification;
+    /*
+     * Payload of GOOGLE_NOTIFICATION.
+     */
+    Assay__V1__GoogleNotification *google_notification;
   };
 };
 #define ASSAY__V1__VERIFICATION__INIT \
@@ -4183,6 +4193,80 @@ struct  Assay__V1__HarmonyNotification
     , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0 }
 
 
+/*
+ * A real-time developer notification of Google Play, which Pub/Sub pushed. It says that something
+ * changed; ask Google's API what.
+ */
+struct  Assay__V1__GoogleNotification
+{
+  ProtobufCMessage base;
+  /*
+   * Names the message; retries have the same.
+   */
+  protobuf_c_boolean has_message_id;
+  ProtobufCBinaryData message_id;
+  /*
+   * The Pub/Sub subscription that pushed it.
+   */
+  protobuf_c_boolean has_subscription;
+  ProtobufCBinaryData subscription;
+  /*
+   * The app.
+   */
+  protobuf_c_boolean has_package_name;
+  ProtobufCBinaryData package_name;
+  /*
+   * When it happened, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_event_time_millis;
+  int64_t event_time_millis;
+  /*
+   * What it is about: subscriptionNotification, oneTimeProductNotification,
+   * voidedPurchaseNotification or testNotification.
+   */
+  protobuf_c_boolean has_about;
+  ProtobufCBinaryData about;
+  /*
+   * The event by Google's number, of a subscription or a one-time product.
+   */
+  protobuf_c_boolean has_notification_type;
+  int32_t notification_type;
+  /*
+   * Names the purchase for Google's API. Absent in a test.
+   */
+  protobuf_c_boolean has_purchase_token;
+  ProtobufCBinaryData purchase_token;
+  /*
+   * The product of a subscription, in notifications that name it.
+   */
+  protobuf_c_boolean has_subscription_id;
+  ProtobufCBinaryData subscription_id;
+  /*
+   * The one-time product.
+   */
+  protobuf_c_boolean has_sku;
+  ProtobufCBinaryData sku;
+  /*
+   * Identifier of the order, of a voided purchase.
+   */
+  protobuf_c_boolean has_order_id;
+  ProtobufCBinaryData order_id;
+  /*
+   * 1 subscription, 2 one-time product, of a voided purchase.
+   */
+  protobuf_c_boolean has_product_type;
+  int32_t product_type;
+  /*
+   * 1 full refund, 2 partial refund by quantity, of a voided purchase.
+   */
+  protobuf_c_boolean has_refund_type;
+  int32_t refund_type;
+};
+#define ASSAY__V1__GOOGLE_NOTIFICATION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__google_notification__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0 }
+
+
 /* Assay__V1__RequestHead methods */
 void   assay__v1__request_head__init
                      (Assay__V1__RequestHead         *message);
@@ -5665,6 +5749,25 @@ Assay__V1__HarmonyNotification *
 void   assay__v1__harmony_notification__free_unpacked
                      (Assay__V1__HarmonyNotification *message,
                       ProtobufCAllocator *allocator);
+/* Assay__V1__GoogleNotification methods */
+void   assay__v1__google_notification__init
+                     (Assay__V1__GoogleNotification         *message);
+size_t assay__v1__google_notification__get_packed_size
+                     (const Assay__V1__GoogleNotification   *message);
+size_t assay__v1__google_notification__pack
+                     (const Assay__V1__GoogleNotification   *message,
+                      uint8_t             *out);
+size_t assay__v1__google_notification__pack_to_buffer
+                     (const Assay__V1__GoogleNotification   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__GoogleNotification *
+       assay__v1__google_notification__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__google_notification__free_unpacked
+                     (Assay__V1__GoogleNotification *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Assay__V1__RequestHead_Closure)
@@ -5901,6 +6004,9 @@ typedef void (*Assay__V1__HarmonySubscription_Closure)
 typedef void (*Assay__V1__HarmonyNotification_Closure)
                  (const Assay__V1__HarmonyNotification *message,
                   void *closure_data);
+typedef void (*Assay__V1__GoogleNotification_Closure)
+                 (const Assay__V1__GoogleNotification *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -5991,6 +6097,7 @@ extern const ProtobufCMessageDescriptor assay__v1__huawei_purchase__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__harmony_purchase__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__harmony_subscription__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__harmony_notification__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__google_notification__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -87,6 +87,8 @@ export type EvidenceKind =
   | 'HARMONY_SUBSCRIPTION'
   /** A notification of Huawei's IAP Kit for HarmonyOS, as a JWS or as its POST body. */
   | 'HARMONY_NOTIFICATION'
+  /** A notification of Google Play: JSON with the OIDC token and the body of a Pub/Sub push. */
+  | 'GOOGLE_NOTIFICATION'
   | 'UNRECOGNIZED'
 
 /**
@@ -785,6 +787,8 @@ export interface Verification {
   harmonySubscription?: HarmonySubscription
   /** Payload of HARMONY_NOTIFICATION. */
   harmonyNotification?: HarmonyNotification
+  /** Payload of GOOGLE_NOTIFICATION. */
+  googleNotification?: GoogleNotification
   /**
    * Names this statement: its kind, what it is about, and when Apple signed it. Store evidence
    * under this key, so that a refund never loses to the purchase. Of a notification, its
@@ -1851,4 +1855,38 @@ export interface HarmonyNotification {
   purchaseOrderId?: string
   /** When Huawei signed this payload, in milliseconds since 1970. */
   signedTime?: bigint
+}
+
+/**
+ * A real-time developer notification of Google Play, which Pub/Sub pushed. It says that something
+ * changed; ask Google's API what.
+ */
+export interface GoogleNotification {
+  /** Names the message; retries have the same. */
+  messageId?: string
+  /** The Pub/Sub subscription that pushed it. */
+  subscription?: string
+  /** The app. */
+  packageName?: string
+  /** When it happened, in milliseconds since 1970. */
+  eventTimeMillis?: bigint
+  /**
+   * What it is about: subscriptionNotification, oneTimeProductNotification,
+   * voidedPurchaseNotification or testNotification.
+   */
+  about?: string
+  /** The event by Google's number, of a subscription or a one-time product. */
+  notificationType?: number
+  /** Names the purchase for Google's API. Absent in a test. */
+  purchaseToken?: string
+  /** The product of a subscription, in notifications that name it. */
+  subscriptionId?: string
+  /** The one-time product. */
+  sku?: string
+  /** Identifier of the order, of a voided purchase. */
+  orderId?: string
+  /** 1 subscription, 2 one-time product, of a voided purchase. */
+  productType?: number
+  /** 1 full refund, 2 partial refund by quantity, of a voided purchase. */
+  refundType?: number
 }

@@ -18,7 +18,7 @@ export const EvidenceKind = [
   'UNSPECIFIED', 'TRANSACTION', 'RENEWAL_INFO', 'APP_TRANSACTION', 'NOTIFICATION',
   'REALTIME_REQUEST', 'APP_RECEIPT', 'TRANSACTION_RECEIPT', 'SERVER_ANSWER', 'NOTIFICATION_V1',
   'GOOGLE_PURCHASE', 'HUAWEI_PURCHASE', 'HARMONY_PURCHASE', 'HARMONY_SUBSCRIPTION',
-  'HARMONY_NOTIFICATION',
+  'HARMONY_NOTIFICATION', 'GOOGLE_NOTIFICATION',
 ]
 
 export const Verdict = [
@@ -115,6 +115,7 @@ export const HuaweiPurchase = {}
 export const HarmonyPurchase = {}
 export const HarmonySubscription = {}
 export const HarmonyNotification = {}
+export const GoogleNotification = {}
 
 Object.assign(RequestHead, {
   1: ['id', 'uint64'],
@@ -350,20 +351,21 @@ Object.assign(Verification, {
   4: ['environment', 'string'],
   5: ['dedupKey', 'string'],
   6: ['certificate', SigningCertificate],
-  7: ['transaction', JWSTransactionDecodedPayload, false, [8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23]],
-  8: ['renewalInfo', JWSRenewalInfoDecodedPayload, false, [7, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23]],
-  9: ['appTransaction', AppTransaction, false, [7, 8, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23]],
-  10: ['notification', VerifiedNotification, false, [7, 8, 9, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23]],
-  11: ['realtimeRequest', DecodedRealtimeRequestBody, false, [7, 8, 9, 10, 12, 13, 14, 15, 19, 20, 21, 22, 23]],
-  12: ['appReceipt', AppReceipt, false, [7, 8, 9, 10, 11, 13, 14, 15, 19, 20, 21, 22, 23]],
-  13: ['transactionReceipt', TransactionReceipt, false, [7, 8, 9, 10, 11, 12, 14, 15, 19, 20, 21, 22, 23]],
-  14: ['serverAnswer', ServerAnswer, false, [7, 8, 9, 10, 11, 12, 13, 15, 19, 20, 21, 22, 23]],
-  15: ['notificationV1', VerifiedNotificationV1, false, [7, 8, 9, 10, 11, 12, 13, 14, 19, 20, 21, 22, 23]],
-  19: ['googlePurchase', GooglePurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 22, 23]],
-  20: ['huaweiPurchase', HuaweiPurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 21, 22, 23]],
-  21: ['harmonyPurchase', HarmonyPurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 22, 23]],
-  22: ['harmonySubscription', HarmonySubscription, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 23]],
-  23: ['harmonyNotification', HarmonyNotification, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22]],
+  7: ['transaction', JWSTransactionDecodedPayload, false, [8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24]],
+  8: ['renewalInfo', JWSRenewalInfoDecodedPayload, false, [7, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24]],
+  9: ['appTransaction', AppTransaction, false, [7, 8, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24]],
+  10: ['notification', VerifiedNotification, false, [7, 8, 9, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24]],
+  11: ['realtimeRequest', DecodedRealtimeRequestBody, false, [7, 8, 9, 10, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24]],
+  12: ['appReceipt', AppReceipt, false, [7, 8, 9, 10, 11, 13, 14, 15, 19, 20, 21, 22, 23, 24]],
+  13: ['transactionReceipt', TransactionReceipt, false, [7, 8, 9, 10, 11, 12, 14, 15, 19, 20, 21, 22, 23, 24]],
+  14: ['serverAnswer', ServerAnswer, false, [7, 8, 9, 10, 11, 12, 13, 15, 19, 20, 21, 22, 23, 24]],
+  15: ['notificationV1', VerifiedNotificationV1, false, [7, 8, 9, 10, 11, 12, 13, 14, 19, 20, 21, 22, 23, 24]],
+  19: ['googlePurchase', GooglePurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 22, 23, 24]],
+  20: ['huaweiPurchase', HuaweiPurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 21, 22, 23, 24]],
+  21: ['harmonyPurchase', HarmonyPurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 22, 23, 24]],
+  22: ['harmonySubscription', HarmonySubscription, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 23, 24]],
+  23: ['harmonyNotification', HarmonyNotification, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 24]],
+  24: ['googleNotification', GoogleNotification, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23]],
   16: ['evidenceKey', 'string'],
   17: ['unwrapped', 'string'],
   18: ['state', 'string'],
@@ -892,4 +894,19 @@ Object.assign(HarmonyNotification, {
   8: ['purchaseToken', 'string'],
   9: ['purchaseOrderId', 'string'],
   10: ['signedTime', 'int64'],
+})
+
+Object.assign(GoogleNotification, {
+  1: ['messageId', 'string'],
+  2: ['subscription', 'string'],
+  3: ['packageName', 'string'],
+  4: ['eventTimeMillis', 'int64'],
+  5: ['about', 'string'],
+  6: ['notificationType', 'int32'],
+  7: ['purchaseToken', 'string'],
+  8: ['subscriptionId', 'string'],
+  9: ['sku', 'string'],
+  10: ['orderId', 'string'],
+  11: ['productType', 'int32'],
+  12: ['refundType', 'int32'],
 })

@@ -7,7 +7,7 @@ import { AssayClient, AssayError } from '../src/index.js'
 const PAYLOADS = [
   'transaction', 'renewalInfo', 'appTransaction', 'notification', 'realtimeRequest', 'appReceipt',
   'transactionReceipt', 'serverAnswer', 'notificationV1', 'googlePurchase', 'huaweiPurchase',
-  'harmonyPurchase', 'harmonySubscription', 'harmonyNotification',
+  'harmonyPurchase', 'harmonySubscription', 'harmonyNotification', 'googleNotification',
 ]
 
 // What was read, because thousands of calls can send the same file.

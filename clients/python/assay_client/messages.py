@@ -42,6 +42,7 @@ __all__ = [
     "ExternalPurchaseToken",
     "FetchCall",
     "Fetched",
+    "GoogleNotification",
     "GooglePurchase",
     "HarmonyNotification",
     "HarmonyPurchase",
@@ -191,6 +192,8 @@ class EvidenceKind(Enumeration):
     """The state of a subscription of Huawei's IAP Kit on HarmonyOS, as a JWS."""
     HARMONY_NOTIFICATION = 14
     """A notification of Huawei's IAP Kit for HarmonyOS, as a JWS or as its POST body."""
+    GOOGLE_NOTIFICATION = 15
+    """A notification of Google Play: JSON with the OIDC token and the body of a Pub/Sub push."""
 
 
 class Verdict(Enumeration):
@@ -861,6 +864,8 @@ class Verification(Message):
     """Payload of HARMONY_SUBSCRIPTION."""
     harmony_notification: Optional[HarmonyNotification] = None
     """Payload of HARMONY_NOTIFICATION."""
+    google_notification: Optional[GoogleNotification] = None
+    """Payload of GOOGLE_NOTIFICATION."""
     evidence_key: Optional[str] = None
     """Names this statement: its kind, what it is about, and when Apple signed it. Store evidence
     under this key, so that a refund never loses to the purchase. Of a notification, its
@@ -1970,6 +1975,38 @@ class HarmonyNotification(Message):
     """When Huawei signed this payload, in milliseconds since 1970."""
 
 
+@dataclass
+class GoogleNotification(Message):
+    """A real-time developer notification of Google Play, which Pub/Sub pushed. It says that
+    something changed; ask Google's API what."""
+
+    message_id: Optional[str] = None
+    """Names the message; retries have the same."""
+    subscription: Optional[str] = None
+    """The Pub/Sub subscription that pushed it."""
+    package_name: Optional[str] = None
+    """The app."""
+    event_time_millis: Optional[int] = None
+    """When it happened, in milliseconds since 1970."""
+    about: Optional[str] = None
+    """What it is about: subscriptionNotification, oneTimeProductNotification,
+    voidedPurchaseNotification or testNotification."""
+    notification_type: Optional[int] = None
+    """The event by Google's number, of a subscription or a one-time product."""
+    purchase_token: Optional[str] = None
+    """Names the purchase for Google's API. Absent in a test."""
+    subscription_id: Optional[str] = None
+    """The product of a subscription, in notifications that name it."""
+    sku: Optional[str] = None
+    """The one-time product."""
+    order_id: Optional[str] = None
+    """Identifier of the order, of a voided purchase."""
+    product_type: Optional[int] = None
+    """1 subscription, 2 one-time product, of a voided purchase."""
+    refund_type: Optional[int] = None
+    """1 full refund, 2 partial refund by quantity, of a voided purchase."""
+
+
 RequestHead.FIELDS = {
     1: ("id", "uint64", False),
     2: ("timeout_ms", "uint32", False),
@@ -2198,6 +2235,7 @@ Verification.FIELDS = {
     21: ("harmony_purchase", HarmonyPurchase, False),
     22: ("harmony_subscription", HarmonySubscription, False),
     23: ("harmony_notification", HarmonyNotification, False),
+    24: ("google_notification", GoogleNotification, False),
 }
 SigningCertificate.FIELDS = {
     1: ("serial", "string", False),
@@ -2673,4 +2711,18 @@ HarmonyNotification.FIELDS = {
     8: ("purchase_token", "string", False),
     9: ("purchase_order_id", "string", False),
     10: ("signed_time", "int64", False),
+}
+GoogleNotification.FIELDS = {
+    1: ("message_id", "string", False),
+    2: ("subscription", "string", False),
+    3: ("package_name", "string", False),
+    4: ("event_time_millis", "int64", False),
+    5: ("about", "string", False),
+    6: ("notification_type", "int32", False),
+    7: ("purchase_token", "string", False),
+    8: ("subscription_id", "string", False),
+    9: ("sku", "string", False),
+    10: ("order_id", "string", False),
+    11: ("product_type", "int32", False),
+    12: ("refund_type", "int32", False),
 }

@@ -64,7 +64,7 @@ package func verifyReceiptResponse(
             response.member("detail", detail)
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
             .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
-            .harmonySubscription, .harmonyNotification:
+            .harmonySubscription, .harmonyNotification, .googleNotification:
             response.member("status", VerifyReceiptStatus.malformed.rawValue)
             response.member("detail", detail)
         }

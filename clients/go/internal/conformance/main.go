@@ -273,6 +273,7 @@ func verification(answer *assay.VerifyAnswer) outcome {
 		{"harmonyPurchase", v.HarmonyPurchase != nil},
 		{"harmonySubscription", v.HarmonySubscription != nil},
 		{"harmonyNotification", v.HarmonyNotification != nil},
+		{"googleNotification", v.GoogleNotification != nil},
 	} {
 		if payload.isSet {
 			result["payload"] = payload.name

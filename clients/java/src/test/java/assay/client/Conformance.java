@@ -343,7 +343,8 @@ public final class Conformance {
                 "googlePurchase", found.googlePurchase(), "huaweiPurchase", found.huaweiPurchase(),
                 "harmonyPurchase", found.harmonyPurchase(),
                 "harmonySubscription", found.harmonySubscription(),
-                "harmonyNotification", found.harmonyNotification());
+                "harmonyNotification", found.harmonyNotification(),
+                "googleNotification", found.googleNotification());
         return all.entrySet().stream().filter(entry -> entry.getValue() != null)
                 .map(Map.Entry::getKey).findFirst().orElse(null);
     }

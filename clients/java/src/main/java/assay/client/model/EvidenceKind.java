@@ -41,6 +41,8 @@ public enum EvidenceKind {
     HARMONY_SUBSCRIPTION(13),
     /** A notification of Huawei's IAP Kit for HarmonyOS, as a JWS or as its POST body. */
     HARMONY_NOTIFICATION(14),
+    /** A notification of Google Play: JSON with the OIDC token and the body of a Pub/Sub push. */
+    GOOGLE_NOTIFICATION(15),
     /** A number that this client does not know. */
     UNRECOGNIZED(-1);
 

@@ -28,6 +28,7 @@ package assay.client.model;
  * @param harmonyPurchase Payload of HARMONY_PURCHASE.
  * @param harmonySubscription Payload of HARMONY_SUBSCRIPTION.
  * @param harmonyNotification Payload of HARMONY_NOTIFICATION.
+ * @param googleNotification Payload of GOOGLE_NOTIFICATION.
  * @param evidenceKey Names this statement: its kind, what it is about, and when Apple signed it.
  *     Store evidence under this key, so that a refund never loses to the purchase. Of a
  *     notification, its notification_uuid, which retries share. Absent until the signature
@@ -45,8 +46,8 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
         appReceipt, TransactionReceipt transactionReceipt, ServerAnswer serverAnswer,
         VerifiedNotificationV1 notificationV1, GooglePurchase googlePurchase, HuaweiPurchase
         huaweiPurchase, HarmonyPurchase harmonyPurchase, HarmonySubscription harmonySubscription,
-        HarmonyNotification harmonyNotification, String evidenceKey, String unwrapped, String state)
-        {
+        HarmonyNotification harmonyNotification, GoogleNotification googleNotification, String
+        evidenceKey, String unwrapped, String state) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -76,6 +77,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonyPurchase = null;
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
+                    b.googleNotification = null;
                     b.transaction = JWSTransactionDecodedPayload.decode(in.message());
                 }
                 case 8 -> {
@@ -92,6 +94,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonyPurchase = null;
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
+                    b.googleNotification = null;
                     b.renewalInfo = JWSRenewalInfoDecodedPayload.decode(in.message());
                 }
                 case 9 -> {
@@ -108,6 +111,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonyPurchase = null;
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
+                    b.googleNotification = null;
                     b.appTransaction = AppTransaction.decode(in.message());
                 }
                 case 10 -> {
@@ -124,6 +128,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonyPurchase = null;
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
+                    b.googleNotification = null;
                     b.notification = VerifiedNotification.decode(in.message());
                 }
                 case 11 -> {
@@ -140,6 +145,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonyPurchase = null;
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
+                    b.googleNotification = null;
                     b.realtimeRequest = DecodedRealtimeRequestBody.decode(in.message());
                 }
                 case 12 -> {
@@ -156,6 +162,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonyPurchase = null;
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
+                    b.googleNotification = null;
                     b.appReceipt = AppReceipt.decode(in.message());
                 }
                 case 13 -> {
@@ -172,6 +179,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonyPurchase = null;
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
+                    b.googleNotification = null;
                     b.transactionReceipt = TransactionReceipt.decode(in.message());
                 }
                 case 14 -> {
@@ -188,6 +196,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonyPurchase = null;
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
+                    b.googleNotification = null;
                     b.serverAnswer = ServerAnswer.decode(in.message());
                 }
                 case 15 -> {
@@ -204,6 +213,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonyPurchase = null;
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
+                    b.googleNotification = null;
                     b.notificationV1 = VerifiedNotificationV1.decode(in.message());
                 }
                 case 19 -> {
@@ -220,6 +230,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonyPurchase = null;
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
+                    b.googleNotification = null;
                     b.googlePurchase = GooglePurchase.decode(in.message());
                 }
                 case 20 -> {
@@ -236,6 +247,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonyPurchase = null;
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
+                    b.googleNotification = null;
                     b.huaweiPurchase = HuaweiPurchase.decode(in.message());
                 }
                 case 21 -> {
@@ -252,6 +264,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.huaweiPurchase = null;
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
+                    b.googleNotification = null;
                     b.harmonyPurchase = HarmonyPurchase.decode(in.message());
                 }
                 case 22 -> {
@@ -268,6 +281,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.huaweiPurchase = null;
                     b.harmonyPurchase = null;
                     b.harmonyNotification = null;
+                    b.googleNotification = null;
                     b.harmonySubscription = HarmonySubscription.decode(in.message());
                 }
                 case 23 -> {
@@ -284,7 +298,25 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.huaweiPurchase = null;
                     b.harmonyPurchase = null;
                     b.harmonySubscription = null;
+                    b.googleNotification = null;
                     b.harmonyNotification = HarmonyNotification.decode(in.message());
+                }
+                case 24 -> {
+                    b.transaction = null;
+                    b.renewalInfo = null;
+                    b.appTransaction = null;
+                    b.notification = null;
+                    b.realtimeRequest = null;
+                    b.appReceipt = null;
+                    b.transactionReceipt = null;
+                    b.serverAnswer = null;
+                    b.notificationV1 = null;
+                    b.googlePurchase = null;
+                    b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
+                    b.googleNotification = GoogleNotification.decode(in.message());
                 }
                 case 16 -> b.evidenceKey = in.text();
                 case 17 -> b.unwrapped = in.text();
@@ -365,6 +397,9 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
         if (harmonyNotification != null) {
             out.message(23, harmonyNotification::encode);
         }
+        if (googleNotification != null) {
+            out.message(24, googleNotification::encode);
+        }
     }
 
     /** Makes a Verification. What is not set is absent. */
@@ -389,6 +424,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
         private HarmonyPurchase harmonyPurchase;
         private HarmonySubscription harmonySubscription;
         private HarmonyNotification harmonyNotification;
+        private GoogleNotification googleNotification;
         private String evidenceKey;
         private String unwrapped;
         private String state;
@@ -523,6 +559,12 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
             return this;
         }
 
+        /** Payload of GOOGLE_NOTIFICATION. */
+        public Builder googleNotification(GoogleNotification googleNotification) {
+            this.googleNotification = googleNotification;
+            return this;
+        }
+
         /**
          * Names this statement: its kind, what it is about, and when Apple signed it. Store
          * evidence under this key, so that a refund never loses to the purchase. Of a notification,
@@ -557,8 +599,8 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
             return new Verification(verdict, detail, kind, environment, dedupKey, certificate,
                 transaction, renewalInfo, appTransaction, notification, realtimeRequest, appReceipt,
                 transactionReceipt, serverAnswer, notificationV1, googlePurchase, huaweiPurchase,
-                harmonyPurchase, harmonySubscription, harmonyNotification, evidenceKey, unwrapped,
-                state);
+                harmonyPurchase, harmonySubscription, harmonyNotification, googleNotification,
+                evidenceKey, unwrapped, state);
         }
     }
 }
