@@ -3,7 +3,7 @@
 usage: script/interop --run rpc.py ASSAY FOLDER [short]
 
 ASSAY is the tool, and FOLDER is for its files. The clients are connectrpc for Python, `buf curl`,
-and gRPC for several languages (rpc_agents.py), each with the messages that its own generator makes
+and gRPC for six languages (rpc_agents.py), each with the messages that its own generator makes
 of the contract; `short` has Python's alone. Each makes the same calls. Exits with 1 at the first
 unexpected answer, and prints a table of what each client did.
 """

@@ -108,6 +108,27 @@ def ruby(folder):
     return ["ruby", "-I", folder, HERE / "rpc/agent.rb"], {}
 
 
+def swift(folder):
+    # Its packages are built once, in a folder that stays.
+    place = PROTO.parent / ".build/interop/rpc/swift"
+    shutil.copytree(HERE / "rpc/swift", place, dirs_exist_ok=True)
+    build = ["swift", "build", "--package-path", place]
+    products = subprocess.run([*build, "--show-bin-path"], capture_output=True, text=True,
+                              check=True).stdout.strip()
+    for generator in SWIFT_GENERATORS:
+        run(*build, "--product", generator)
+    generated = place / "Sources/Generated"
+    shutil.rmtree(generated, ignore_errors=True)
+    generated.mkdir()
+    protoc(folder, f"--swift_out={generated}", f"--grpc-swift-2_out={generated}",
+           "--grpc-swift-2_opt=Server=false",
+           *(f"--plugin={products}/{generator}" for generator in SWIFT_GENERATORS))
+    run(*build, "--product", "Agent")
+    return [pathlib.Path(products) / "Agent"], {}
+
+
+SWIFT_GENERATORS = ["protoc-gen-swift", "protoc-gen-grpc-swift-2"]
+
 # The builder of each language, and the files that it needs with the packages that have them.
 LANGUAGES = {
     "Python": (python, {}),
@@ -125,6 +146,7 @@ LANGUAGES = {
     "Ruby": (ruby, {
         "/usr/bin/ruby": "ruby", "/usr/bin/grpc_ruby_plugin": "protobuf-compiler-grpc",
         "/usr/bin/protoc": "protobuf-compiler", "/usr/share/doc/ruby-grpc": "ruby-grpc"}),
+    "Swift": (swift, {"/usr/bin/protoc": "protobuf-compiler"}),
 }
 
 
