@@ -158,7 +158,7 @@ extension FuzzTarget {
         let seeds = certificates + [PEM.encode(certificates[0], label: "CERTIFICATE")]
         return FuzzTarget("Certificate", seeds: seeds, mutate: { DERMutation.mutate($0, &$1) }) {
             bytes in
-            guard let der = try? PEM.certificate(bytes.array),
+            guard let der = try? PEMDocument.certificate(bytes.array),
                 let certificate = try? Certificate(der: der)
             else { return }
             precondition(certificate.der == der)
