@@ -94,7 +94,7 @@ typealias Transport = HTTP2ClientTransport.Posix
         defer { timer.cancel() }
         do {
             return try await task.value
-        } catch where task.isCancelled {
+        } catch  where task.isCancelled {
             // The library's own code is then .unknown.
             throw RPCError(code: .cancelled, message: "\(error)")
         }
