@@ -32,6 +32,16 @@ import Testing
         #expect(!first.borrow(for: shared.share + 1) && first.limit == shared.share)
     }
 
+    @Test("What is borrowed leaves the rest, and no byte more")
+    func rest() {
+        let shared = SharedBytes(limit: Self.limit, workers: 4)
+        #expect(shared.borrow(Self.limit - shared.share) == Self.limit - shared.share)
+        #expect(shared.borrow(shared.share + 1) == 0)
+        #expect(shared.borrow(10) == shared.share)
+        #expect(shared.borrow(1) == 0)
+        #expect(shared.borrowed == Self.limit)
+    }
+
     @Test("Bytes that are there already are borrowed beyond the limit, and admit no others")
     func beyond() {
         let shared = SharedBytes(limit: Self.limit, workers: 4)

@@ -100,6 +100,28 @@ import Testing
         #expect(simulated.metrics.answersSent - before == all + 1)
     }
 
+    @Test("A frame that lay behind others in the server's buffer has its time from its turn on")
+    func paceOfWaitingFrame() throws {
+        let simulated = try SimulatedServer { $0.workers = 1 }
+        let peer = simulated.connect()
+        let token = try Minted.transaction.get()
+        let frame = RawClient.verify(1, .transaction, token)
+        let ping = RawClient.frame(RequestHead(id: 9, call: .ping))
+        let turns = 20
+        let pings = repeatElement(ping, count: turns * ServerLimits().framesPerTurn).joined()
+        peer.send(Array(pings) + frame.prefix(100))
+        // The other connections take as long in each turn.
+        for _ in 0...turns {
+            simulated.world.pass(milliseconds: 400)
+            simulated.step()
+        }
+        simulated.pass(milliseconds: 2_000)
+        #expect(simulated.metrics.faults.isEmpty && !peer.isAtEnd)
+        peer.send(Array(frame.dropFirst(100)))
+        simulated.runUntilIdle()
+        #expect(simulated.metrics.handled(.verify, .ok) == 1)
+    }
+
     @Test("Locks are taken for a read and for a slice, and none for a token")
     func locksOfTokens() throws {
         let simulated = try SimulatedServer { $0.workers = 1 }
