@@ -114,4 +114,21 @@ import Testing
             #expect(left > 30_000 && left <= 3_600_000, "\(name)")
         }
     }
+
+    @Test("the answer to a request that was given up does not count as that to the next")
+    func answerToAnEarlierRequest() throws {
+        let keeper = Keeper(Self.hosts)
+        _ = keeper.verify()
+        func request() throws -> Keeper.Sent {
+            try #require(keeper.takeRequests().first { $0.request.url.hasSuffix("02") })
+        }
+        let first = try request()
+        keeper.wait(12_000)
+        keeper.wait(Keeper.minute)
+        let second = try request()
+        keeper.answer(first, .success(keeper.response("leaf", .unknown)))
+        #expect(keeper.row()?.status == nil)
+        keeper.answer(second, .success(keeper.response("leaf")))
+        #expect(keeper.row()?.status?.name == "good")
+    }
 }
