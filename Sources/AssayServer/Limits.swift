@@ -105,6 +105,10 @@ public struct ServerLimits: Sendable {
         1 + bytes / httpHeadBytesPerFrame
     }
 
+    /// What a refused message of a stream counts in a connection's turn, beside itself: with its
+    /// answer it takes a microsecond, as several refused frames do.
+    static let frameCostOfRefusedMessage = 3
+
     /// What a signature counts in a connection's turn: OpenSSL takes as long as several
     /// verifications.
     static let frameCostOfSignature = 4

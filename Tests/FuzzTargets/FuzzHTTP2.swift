@@ -76,7 +76,9 @@ private struct HTTP2Reading {
             while start < bytes.count {
                 let part = Array(bytes[start..<min(start + step, bytes.count)])
                 start += part.count
-                for event in try connection.receive(part.span) {
+                var events: [HTTP2Event] = []
+                try connection.receive(part.span, into: &events)
+                for event in events {
                     take(event, part, connection, answers: answers)
                 }
                 if answers {

@@ -8,7 +8,7 @@ import CNghttp2
 @safe package final class HTTP2Connection {
     var session: OpaquePointer?
     let limits: HTTP2Limits
-    /// Events of the bytes that are being received, and their first byte.
+    /// Events of the bytes that are being received or written, and the first received byte.
     private var events: [HTTP2Event] = []
     private var start: UnsafePointer<UInt8>?
     private var heads: [Int32: HTTP2HeadBuilder] = [:]
@@ -73,22 +73,25 @@ import CNghttp2
 
     // MARK: Received bytes
 
-    /// Receives bytes, all of which are used.
-    package func receive(_ bytes: Span<UInt8>) throws(HTTP2Fault) -> [HTTP2Event] {
+    /// Receives bytes, all of which are used, and appends what they say.
+    package func receive(
+        _ bytes: Span<UInt8>, into received: inout [HTTP2Event]
+    ) throws(HTTP2Fault) {
         meter.read(bytes)
+        // Not copied: the callbacks append to the caller's memory.
+        swap(&events, &received)
+        defer { swap(&events, &received) }
         let code = unsafe bytes.withUnsafeBufferPointer { buffer -> Int in
             unsafe start = buffer.baseAddress
             defer { unsafe start = nil }
             return unsafe nghttp2_session_mem_recv(session, buffer.baseAddress, buffer.count)
         }
-        defer { events.removeAll(keepingCapacity: true) }
         guard code >= 0 else { throw Self.fault(Int32(code)) }
-        return events
     }
 
     /// Takes the events that writing has caused: streams that have ended.
     package func takeEvents() -> [HTTP2Event] {
-        defer { events.removeAll(keepingCapacity: true) }
+        defer { events = [] }
         return events
     }
 

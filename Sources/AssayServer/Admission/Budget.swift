@@ -37,6 +37,9 @@ final class Budget {
     private(set) var parsed = 0
     /// Answers that the system has not taken yet.
     var unwritten = 0
+    /// Memory of streams that have begun, apart from what they hold. It has the limit of answers,
+    /// which are due on them.
+    private var open = 0
     /// Expected bytes of answers to accepted requests that are not encoded yet.
     private(set) var due = 0
 
@@ -56,7 +59,7 @@ final class Budget {
     /// Borrows what has arrived, or was encoded, without being asked for.
     private func borrowHeld() {
         memory.cover(held + due)
-        answers.cover(unwritten)
+        answers.cover(unwritten + open)
         bodies.cover(collected + parsing)
     }
 
@@ -64,7 +67,7 @@ final class Budget {
     /// then, another worker refuses what would fit.
     func giveBackSurplus() {
         memory.giveBackSurplus(over: held + due)
-        answers.giveBackSurplus(over: unwritten)
+        answers.giveBackSurplus(over: unwritten + open)
         receiptShare.giveBackSurplus(over: receipts)
         bodies.giveBackSurplus(over: collected + parsing)
     }
@@ -72,7 +75,7 @@ final class Budget {
     /// Gives back what was borrowed and is not needed. Called several times a second.
     func giveBackShare() {
         memory.giveBack(keeping: held + due)
-        answers.giveBack(keeping: unwritten)
+        answers.giveBack(keeping: unwritten + open)
         receiptShare.giveBack(keeping: receipts)
         bodies.giveBack(keeping: collected + parsing)
     }
@@ -86,12 +89,13 @@ final class Budget {
         buffered += held.unread - former.unread
         unwritten += held.unwritten - former.unwritten
         collected += held.body - former.body
+        open += held.open - former.open
         borrowHeld()
     }
 
     var held: Int {
         let received = max(evidence - state + buffered + parsing, receivedBytes())
-        return received + state + parsed + receipts + unwritten
+        return received + state + parsed + receipts + unwritten + open
     }
 
     /// Whether the limit is exceeded, so that no more is accepted until memory is freed.
@@ -156,13 +160,13 @@ final class Budget {
 
     /// Whether an answer without reserved memory is admitted.
     func admits(answer bytes: Int) -> Bool {
-        unwritten + bytes <= answers.limit && held + bytes <= limit
+        unwritten + open + bytes <= answers.limit && held + bytes <= limit
     }
 
     /// Bytes of unread and due answers that one connection can have: a sixteenth of the free
     /// part. The share shrinks as other connections take theirs, so memory stays free for a
     /// connection that reads, however many do not.
-    private var answersPerConnection: Int { max(0, answers.limit - unwritten - due) / 16 }
+    private var answersPerConnection: Int { max(0, answers.limit - unwritten - open - due) / 16 }
 
     /// Whether a connection with these numbers of unread and due answer bytes can have further
     /// answers made. A connection that reads everything always can have a few due, even when
@@ -300,8 +304,19 @@ private func memory(of strings: some Collection<String>, each: Int) -> Int {
 struct HeldBytes {
     /// Received, and not taken yet.
     var unread = 0
-    /// Answers that the system has not taken.
+    /// Answers that the system has not taken, or the peer does not admit.
     var unwritten = 0
+    /// Streams that have begun and not ended.
+    var open = 0
     /// The part of `unread` that is the body of a request which is read whole.
     var body = 0
+}
+
+extension HeldBytes {
+    init(of connection: Connection) {
+        unread = connection.stream.received.unreadCount + connection.session.collectedBytes
+        unwritten = connection.unwrittenCount + connection.session.heldBackBytes
+        open = connection.session.openBytes
+        body = connection.heldBody
+    }
 }

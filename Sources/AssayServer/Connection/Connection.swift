@@ -197,12 +197,7 @@ final class Connection {
 
     /// Updates the server's budget with the sizes of this connection's buffers.
     func updateBudget() {
-        var held = HeldBytes()
-        if !isClosed {
-            held.unread = stream.received.unreadCount + session.collectedBytes
-            held.unwritten = unwrittenCount
-            held.body = heldBody
-        }
+        let held = isClosed ? HeldBytes() : HeldBytes(of: self)
         context.budget.count(held, insteadOf: counted)
         counted = held
     }

@@ -48,7 +48,9 @@ final class ConnectionTable {
     func add(to heldResources: inout HeldResources) {
         heldResources.connections = count
         heldResources.requestsInFlight = requestsInFlight
-        heldResources.unwrittenBytes = all.reduce(0) { $0 + $1.unwrittenCount }
+        heldResources.unwrittenBytes = all.reduce(0) {
+            $0 + $1.unwrittenCount + $1.session.heldBackBytes
+        }
     }
 
     /// Ends the connections of peers that are no longer allowed after a reload. Their accepted

@@ -190,6 +190,15 @@ enum HTTPResponse {
             status, type: "application/json", json, fields: "", format, at: now, to: &output)
     }
 
+    /// Appends a response with JSON that has its line break.
+    static func append(
+        document: [UInt8], _ format: HTTPResponseStyle, at now: Timestamp, to output: inout [UInt8]
+    ) {
+        append(
+            200, type: "application/json", document, fields: "", format, isText: false, at: now,
+            to: &output)
+    }
+
     /// - Parameter fields: further fields, each with its line break.
     /// - Parameter isText: whether the body gets a line break at its end.
     static func append(

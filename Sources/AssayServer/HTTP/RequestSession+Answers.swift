@@ -70,12 +70,18 @@ extension RequestSession {
 
     /// Answers with the OpenAPI document.
     func answerDocument(_ id: UInt64, _ connection: Connection) {
-        let format = self[format: id]
+        guard connection.context.budget.admits(answer: openAPIDocument.count) else {
+            return connection.answerAtOnce(.info, .memoryExhausted(id))
+        }
         connection.answerAtOnce(.info, ResponseHead(id: id)) {
-            answer(to: id, connection) { output in
-                HTTPResponse.append(
-                    200, json: openAPIDocument, format, at: time(connection), to: &output)
-            }
+            answer(to: id, document: openAPIDocument, connection)
+        }
+    }
+
+    func answer(to id: UInt64, document: [UInt8], _ connection: Connection) {
+        let format = self[format: id]
+        answer(to: id, connection) { output in
+            HTTPResponse.append(document: document, format, at: time(connection), to: &output)
         }
     }
 
@@ -96,7 +102,7 @@ extension RequestSession {
     }
 }
 
-private let openAPIDocument = Array(openAPIText.utf8).compactJSON
+private let openAPIDocument = Array(openAPIText.utf8).compactJSON + "\n".utf8
 
 extension ServerInfo {
     /// The JSON of `GET /v1/info`.

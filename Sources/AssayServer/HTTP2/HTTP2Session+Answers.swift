@@ -36,6 +36,22 @@ extension HTTP2Session {
         touch(connection, answers: 1)
     }
 
+    /// Answers share the memory of the document.
+    func answer(to id: UInt64, document: [UInt8], _ connection: Connection) {
+        guard let (stream, _) = stream(of: id), isOpen(id), connection.canWrite else { return }
+        var format = stream.format
+        let hasBody = !format.isHead
+        format.isHead = true
+        var bytes: [UInt8] = []
+        HTTPResponse.append(document: document, format, at: time(connection), to: &bytes)
+        stream.isAnswered = true
+        if !stream.isComplete { drop(stream) }
+        engine.answer(
+            stream.number, HTTP2Fields(HTTP2ResponseHead(bytes).fields),
+            body: hasBody ? document : [])
+        touch(connection, answers: 1)
+    }
+
     /// The first byte of a head of HTTP/1.1. A message of gRPC begins with its flags.
     private static let firstOfHead = UInt8(ascii: "H")
 

@@ -182,6 +182,7 @@ extension HTTP2Session {
                 return connection.answerAtOnce(.verify, .unavailable(id))
             }
             take(call, message, id, connection, began: connection.lastArrival)
+            if !isOpen(id) { connection.reading.use(ServerLimits.frameCostOfRefusedMessage) }
         case .watch, .reflection, .reflectionAlpha:
             do throws(HTTPProblem) {
                 let answer = try answer(to: message, call, stream, connection)
@@ -227,6 +228,9 @@ extension HTTP2Session {
 
     /// Notifies the clients that watch the state.
     func notifyWatchers(_ connection: Connection) {
+        let isServing = connection.context.admission.isServing
+        guard wasServing != isServing else { return }
+        wasServing = isServing
         for stream in streams.values {
             guard let (service, former) = stream.messages?.watched,
                 case let state = state(of: service, connection), state != former,
@@ -241,7 +245,7 @@ extension HTTP2Session {
 
     /// Appends a message to the answer of a stream.
     func append(_ bytes: [UInt8], to stream: HTTP2Stream, _ connection: Connection) {
-        guard engine.unwrittenBytes <= Self.unwrittenLimit else {
+        guard canMakeAnswers(connection) else {
             connection.telemetry.logFault("the peer does not read its answers")
             engine.reset(stream.number, .calm)
             return touch(connection, answers: 0)

@@ -8,14 +8,6 @@ extension HTTP2Session {
         let now = connection.now
         engine.didPass(milliseconds: now - lastSweep)
         lastSweep = now
-        for stream in streams.values {
-            if let receipt = stream.receipt {
-                receipt.measureRate(at: now)
-            } else {
-                stream.pace.rate.measure(stream.arrived, at: now)
-            }
-            if connection.reading.isHeld { stream.pace.didPause(stream.arrived, at: now) }
-        }
     }
 
     func refuseOverdue(_ connection: Connection) {
@@ -24,9 +16,30 @@ extension HTTP2Session {
             finish(connection)
         }
         notifyWatchers(connection)
+        if now >= nextCheck {
+            nextCheck = now + UInt64(streams.count) * Self.checkMillisecondsPerStream
+            checkStreams(connection)
+        }
+        endIfDone(connection)
+    }
+
+    /// A connection with many streams checks them less often, and so costs no more than others. A
+    /// hundred are checked every 400 ms.
+    private static let checkMillisecondsPerStream: UInt64 = 4
+
+    private func checkStreams(_ connection: Connection) {
+        let now = connection.now
         for stream in streams.values {
+            if let receipt = stream.receipt {
+                receipt.measureRate(at: now)
+            } else {
+                stream.pace.rate.measure(stream.arrived, at: now)
+            }
+            if connection.reading.isHeld { stream.pace.didPause(stream.arrived, at: now) }
             refuseLate(stream, connection)
-            let progress = engine.progress(of: stream.number)
+            let progress =
+                heldBackBytes > 0
+                ? engine.progress(of: stream.number) : (written: 0, unwritten: 0)
             guard
                 stream.pace.isStalled(
                     written: progress.written, unwritten: progress.unwritten, at: now,
@@ -36,7 +49,6 @@ extension HTTP2Session {
             engine.reset(stream.number, .cancel)
             touch(connection, answers: 0)
         }
-        endIfDone(connection)
     }
 
     /// How long a draining connection waits for the client to confirm that it knows.

@@ -27,6 +27,10 @@ final class HTTP2Session: RequestSession {
     /// Answers that were given since the last write.
     var unwrittenAnswers = 0
     var lastSweep: UInt64
+    /// When the times of the streams are checked again.
+    var nextCheck: UInt64 = 0
+    /// Whether the server accepted requests when watching clients were last notified.
+    var wasServing: Bool?
 
     /// How far the end of the connection is announced.
     enum End {
@@ -53,6 +57,8 @@ final class HTTP2Session: RequestSession {
     var endsWithPeer: Bool { true }
     /// None that would stop reading: the peer's windows hold them back, and it has to widen these.
     var waitingBytes: Int { 0 }
+    var heldBackBytes: Int { engine.unwrittenBytes }
+    var openBytes: Int { streams.count * HTTP2Stream.memory }
     var isCollecting: Bool { collectedBytes > 0 }
     var isBusy: Bool { !streams.isEmpty }
     /// Streams that begin after the end was announced do not get here.
@@ -117,7 +123,7 @@ final class HTTP2Session: RequestSession {
     private func receive(_ bytes: SlabBytes, _ connection: Connection) {
         let (frames, formerlyClosed) = (engine.meter.frames, engine.closedStreams)
         do throws(HTTP2Fault) {
-            events = try engine.receive(bytes.span)
+            try engine.receive(bytes.span, into: &events)
         } catch {
             return fail("invalid HTTP/2", connection)
         }
@@ -144,7 +150,7 @@ final class HTTP2Session: RequestSession {
         streamInPlace = nil
         connection.skip(received?.count ?? 0)
         received = nil
-        events.removeAll(keepingCapacity: true)
+        events.removeAll(keepingCapacity: events.capacity <= Self.eventsKept)
         next = 0
         connection.beginPace(began: connection.lastArrival)
         // A frame or a head that is not complete has to arrive in time; requests have their own.
@@ -160,6 +166,8 @@ final class HTTP2Session: RequestSession {
 
     /// When the frame began that is not complete.
     private var partBegan: UInt64?
+    /// Events whose memory an idle connection keeps: those of several requests, in 1 KB.
+    private static let eventsKept = 32
 
     private func fail(_ reason: StaticString, _ connection: Connection) {
         connection.telemetry.logFault(reason)
@@ -215,8 +223,7 @@ final class HTTP2Session: RequestSession {
         _ connection: Connection
     ) {
         connection.reading.use(ServerLimits.frameCost(ofHTTPHead: bytes.count))
-        // A peer that reads nothing gets no more answers made.
-        guard engine.unwrittenBytes <= Self.unwrittenLimit else {
+        guard canMakeAnswers(connection) else {
             connection.telemetry.logFault("the peer does not read its answers")
             engine.reset(number, .refusedStream)
             return touch(connection, answers: 0)
@@ -229,6 +236,9 @@ final class HTTP2Session: RequestSession {
             began: connection.lastArrival, at: connection.now)
         streams[number] = stream
         arrivingCount += 1
+        guard connection.context.budget.canAnswer(unread: 0, due: openBytes) else {
+            return refuseForMemory(stream, connection)
+        }
         let plan = decide(
             head, bytes.span, target, stream.id, unread: isWhole(number) ? .max : 0, connection)
         if !stream.isAnswered || stream.lines != nil { stream.plan = plan }
@@ -238,6 +248,14 @@ final class HTTP2Session: RequestSession {
         if target?.isLong == true {
             connection.context.turns.didAnswerAtOnce(bytes: engine.unwrittenBytes)
         }
+    }
+
+    /// Whether the peer reads its answers. A peer that does not gets no further answers made: up to
+    /// a limit, and to the share of memory that one connection has of all unread answers. A few are
+    /// always admitted, because those of one turn are written at its end.
+    func canMakeAnswers(_ connection: Connection) -> Bool {
+        heldBackBytes <= Self.unwrittenLimit
+            && connection.context.budget.canAnswer(unread: 0, due: heldBackBytes)
     }
 
     /// Unwritten bytes of answers above which further streams are refused. A client's windows have

@@ -4,6 +4,10 @@ import AssayWire
 
 /// A stream of HTTP/2: a request that is arriving, or whose answer is due or being written.
 final class HTTP2Stream {
+    /// Bytes that a stream counts for in the server's memory: itself, what nghttp2 has of it, and
+    /// its entries in collections.
+    static let memory = 2 << 10
+
     let number: Int32
     /// When its head arrived, in milliseconds of the loop's clock.
     let began: UInt64

@@ -34,6 +34,11 @@ protocol Session: AnyObject {
 
     /// Bytes of answers that wait for those before them.
     var waitingBytes: Int { get }
+    /// Bytes of answers that the peer does not admit yet. The connection is read nevertheless: what
+    /// admits them is in what the peer sends.
+    var heldBackBytes: Int { get }
+    /// Memory of requests that have begun to arrive or whose answers are due, whatever they hold.
+    var openBytes: Int { get }
     /// Bytes that the session has collected itself.
     var collectedBytes: Int { get }
     /// Whether what is arriving is the body of a request that is read whole, and so held.
@@ -71,6 +76,8 @@ protocol Session: AnyObject {
 
 extension Session {
     var isBusy: Bool { false }
+    var heldBackBytes: Int { 0 }
+    var openBytes: Int { 0 }
     var acceptsWhileDraining: Bool { false }
     func didAccept(_ port: ReplyPort) {}
     func willFlush(_ connection: Connection) {}
