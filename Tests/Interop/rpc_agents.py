@@ -142,7 +142,12 @@ LANGUAGES = {
     "Java": (java, {
         "/usr/bin/javac": "default-jdk-headless", "/usr/bin/protoc": "protobuf-compiler",
         "/usr/bin/grpc_java_plugin": "protobuf-compiler-grpc-java-plugin",
-        "/usr/share/java/grpc-netty.jar": "libgrpc-java"}),
+        "/usr/share/java/grpc-netty.jar": "libgrpc-java",
+        # libgrpc-java does not depend on them.
+        "/usr/share/java/protobuf.jar": "libprotobuf-java",
+        "/usr/share/java/perfmark-api.jar": "libperfmark-java",
+        "/usr/share/java/netty-codec-http2.jar": "libnetty-java",
+        "/usr/share/java/gson.jar": "libgoogle-gson-java"}),
     "Ruby": (ruby, {
         "/usr/bin/ruby": "ruby", "/usr/bin/grpc_ruby_plugin": "protobuf-compiler-grpc",
         "/usr/bin/protoc": "protobuf-compiler", "/usr/share/doc/ruby-grpc": "ruby-grpc"}),
