@@ -14,7 +14,7 @@ extension FuzzTarget {
             let whole = HTTP2Reading(all, step: all.count, answers: false)
             let parts = HTTP2Reading(all, step: step, answers: false)
             if !whole.hasFailed, !parts.hasFailed {
-                precondition(whole.streams == parts.streams, "the division changes the reading")
+                precondition(whole.isLike(parts), "the division changes the reading")
             }
             _ = HTTP2Reading(all, step: step, answers: true)
         }
@@ -58,15 +58,31 @@ extension FuzzTarget {
 
 /// What a connection of HTTP/2 has received.
 private struct HTTP2Reading {
-    struct Stream: Equatable {
+    private struct Stream {
         var head: [UInt8] = []
         var data: [UInt8] = []
         var hasEnded = false
         var code: UInt32?
     }
 
-    var streams: [Int32: Stream] = [:]
-    var hasFailed = false
+    private var streams: [Int32: Stream] = [:]
+    private(set) var hasFailed = false
+
+    /// Whether the same requests have arrived. Of a request that is refused because it has more
+    /// data than its length, the parts before the excess have arrived, and either side ends it.
+    func isLike(_ other: Self) -> Bool {
+        guard streams.keys == other.streams.keys else { return false }
+        for (number, stream) in streams {
+            guard let same = other.streams[number] else { return false }
+            let isWhole = stream.hasEnded
+            guard stream.head == same.head, isWhole == same.hasEnded,
+                isWhole
+                    ? stream.data == same.data && stream.code == same.code
+                    : stream.data.starts(with: same.data) || same.data.starts(with: stream.data)
+            else { return false }
+        }
+        return true
+    }
 
     init(_ bytes: [UInt8], step: Int, answers: Bool) {
         let connection = HTTP2Connection(HTTP2Limits())
@@ -81,11 +97,10 @@ private struct HTTP2Reading {
                 for event in events {
                     take(event, part, connection, answers: answers)
                 }
-                if answers {
-                    try connection.write(upTo: 1 << 20, into: &output)
-                    for event in connection.takeEvents() {
-                        take(event, part, connection, answers: answers)
-                    }
+                // A peer that has said GOAWAY is not read once nothing is left to be sent.
+                try connection.write(upTo: 1 << 20, into: &output)
+                for event in connection.takeEvents() {
+                    take(event, part, connection, answers: answers)
                 }
                 if !connection.isOpen {
                     hasFailed = true
