@@ -146,6 +146,7 @@ struct ServeCommand: AsyncParsableCommand {
             return
         }
         Descriptors.raiseLimit()
+        FreeMemory.limitHeaps()
         // Started first and stopped last: reports that the server is not ready, or no longer.
         let (monitor, admin) = try startAdmin(settings)
         defer { admin?.stop() }
