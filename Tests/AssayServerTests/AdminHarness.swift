@@ -1,7 +1,6 @@
 import AssayAdmin
 import AssayIO
 import AssayServer
-import Glibc
 import TestSupport
 import Testing
 
@@ -9,14 +8,15 @@ import Testing
 struct AdminTest {
     let test: TestServer
     let admin: AdminServer
-    let monitor = ServerMonitor()
+    let monitor: ServerMonitor
 
     init(
         explains: Bool = false, _ change: (inout ServerConfiguration) -> Void = { _ in },
         clock: @escaping @Sendable () -> UInt64 = { SystemClock.monotonicNanoseconds },
         around wrap: (AdminSite) -> any AdminPages = { $0 }
     ) throws {
-        let monitor = self.monitor
+        let monitor = ServerMonitor(clock: clock)
+        self.monitor = monitor
         admin = try AdminServer(
             at: .tcp(host: "127.0.0.1", port: 0), of: monitor, explains: explains, clock: clock,
             around: wrap)
@@ -55,14 +55,14 @@ struct AdminTest {
         return Answer(status: status, head: head, body: String(text[end.upperBound...]))
     }
 
-    /// Waits until the condition holds, which takes one or two of the loop's publications.
+    /// Has the server publish its state until the condition holds, which takes one or two
+    /// publications, or a few turns of the listener's loop.
     func eventually(
-        seconds: Int = 20, sourceLocation: SourceLocation = #_sourceLocation,
-        _ isSo: () throws -> Bool
+        sourceLocation: SourceLocation = #_sourceLocation, _ isSo: () throws -> Bool
     ) rethrows {
-        for _ in 0..<seconds * 50 {
+        for _ in 0..<1_000 {
             if try isSo() { return }
-            usleep(20_000)
+            test.server.advanceClock(byMilliseconds: 100)
         }
         Issue.record("never", sourceLocation: sourceLocation)
     }

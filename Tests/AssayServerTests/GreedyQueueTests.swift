@@ -1,7 +1,5 @@
 import AssayModels
 import AssayWire
-import Glibc
-import Synchronization
 import TestSupport
 import Testing
 
@@ -33,50 +31,34 @@ struct GreedyQueueTests {
 
     @Test("line 120: beside eight greedy connections, one with a single request is not refused")
     func greedyConnections() throws {
-        let token = try Minted.transaction.get()
-        let clock = HeldClock()
-        let isMeasured = Atomic(true)
-        try withServer {
+        let simulated = try SimulatedServer(sliceNanoseconds: 10_000_000) {
             $0.workers = 1
-            $0.handsOver = true
             $0.limits.requestsPerSlice = 1
             $0.limits.queueDelayMilliseconds = 400
-            $0.clock = {
-                if isMeasured.load(ordering: .relaxed) { usleep(10_000) }
-                return clock.now()
+        }
+        func client() throws -> SimulatedFrameClient {
+            SimulatedFrameClient(simulated.connect(), try SimulatedEvidence.all.get())
+        }
+        let honest = try client()
+        for _ in 0..<15 { honest.ask(.mayWait) }
+        simulated.runUntilIdle()
+        #expect(honest.receive(upTo: .max) == nil && honest.lastStatus == .ok)
+        // Each has its share of the queue, and the rest is refused. Their shares together are
+        // longer than the limit of any connection.
+        let greedy = try (0..<8).map { _ in try client() }
+        for client in greedy { for _ in 0..<60 { client.ask(.genuine) } }
+        while !greedy.allSatisfy({ $0.lastStatus == .resourceExhausted }) {
+            #expect(simulated.step())
+            for client in greedy where client.lastStatus != .resourceExhausted {
+                #expect(client.receive(upTo: .max) == nil)
             }
-        } _: { test in
-            let honest = try RawClient(test.unix)
-            for id in 1...15 as ClosedRange<UInt64> {
-                try honest.send(RawClient.verify(id, .transaction, token, mayWait: true))
-            }
-            try honest.expectAnswers(1...15)
-            isMeasured.store(false, ordering: .relaxed)
-            clock.arm()
-            try honest.send(RawClient.verify(100, .notification, token))
-            clock.isHeld.wait()
-            defer { clock.release.open() }
-            var burst: [UInt8] = []
-            for id in 1...60 as ClosedRange<UInt64> {
-                burst += RawClient.verify(id, .transaction, token, timeout: 30_000)
-            }
-            // Each has its share of the queue, and the rest is refused. Their shares together
-            // are longer than the limit of any connection.
-            let greedy = try (0..<8).map { _ in
-                let client = try RawClient(test.unix)
-                try client.send(burst)
-                let first = try #require(try client.receive()?.head)
-                #expect(first.status == .resourceExhausted, "\(first)")
-                return client
-            }
-            try honest.send(RawClient.verify(101, .transaction, token, timeout: 30_000))
-            clock.release.open()
-            let answers = try (0..<2).map { _ in try #require(try honest.receive()?.head) }
-            #expect(answers.allSatisfy { $0.status == .ok }, "\(answers)")
-            for client in greedy {
-                let rest = try (0..<59).map { _ in try #require(try client.receive()?.head) }
-                #expect(rest.contains { $0.status == .ok })
-            }
+        }
+        honest.ask(.genuine)
+        simulated.runUntilIdle()
+        #expect(honest.receive(upTo: .max) == nil && honest.lastStatus == .ok)
+        for client in greedy {
+            #expect(client.receive(upTo: .max) == nil && client.unanswered == 0)
+            #expect(client.lastStatus == .ok)
         }
     }
 }

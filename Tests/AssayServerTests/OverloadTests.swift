@@ -120,6 +120,23 @@ struct OverloadTests {
 
     // MARK: Line 88
 
+    /// A simulated server with one worker that takes 10 ms per request and has measured that, and a
+    /// client of it.
+    private func slowWorker(
+        queueDelayMilliseconds: UInt64
+    ) throws -> (SimulatedServer, SimulatedFrameClient) {
+        let simulated = try SimulatedServer(sliceNanoseconds: 10_000_000) {
+            $0.workers = 1
+            $0.limits.requestsPerSlice = 1
+            $0.limits.queueDelayMilliseconds = queueDelayMilliseconds
+        }
+        let client = SimulatedFrameClient(simulated.connect(), try SimulatedEvidence.all.get())
+        for _ in 0..<15 { client.ask(.mayWait) }
+        simulated.runUntilIdle()
+        #expect(client.receive(upTo: .max) == nil && client.unanswered == 0)
+        return (simulated, client)
+    }
+
     /// One worker that takes 10 ms per request.
     private func withSlowWorker(
         _ change: (inout ServerConfiguration) -> Void,
@@ -284,21 +301,14 @@ struct OverloadTests {
 
     @Test("line 88: the metrics of the documented alerts show an overload")
     func alerts() throws {
-        try withSlowWorker {
-            $0.limits.queueDelayMilliseconds = 400
-        } _: { test, client, token in
-            var burst: [UInt8] = []
-            for id in 1...300 as ClosedRange<UInt64> {
-                burst += RawClient.verify(id, .transaction, token)
-            }
-            try client.send(burst)
-            let answers = try Self.statuses(300, from: client)
-            #expect(answers.contains { $0.status == .ok })
-            test.eventually { _ in test.server.metrics?.refused(.overloaded) ?? 0 > 0 }
-            let metrics = try #require(test.server.metrics)
-            let p99 = try #require(metrics.queueDelay.quantile(0.99))
-            #expect(p99 > 200 * 1e6, "\(p99 / 1e6) ms")
-        }
+        let (simulated, client) = try slowWorker(queueDelayMilliseconds: 400)
+        for _ in 0..<300 { client.ask(.genuine) }
+        simulated.runUntilIdle()
+        #expect(client.receive(upTo: .max) == nil && client.unanswered == 0)
+        #expect(client.answers.suffix(300).contains { $0.status == .ok })
+        #expect(simulated.metrics.refused(.overloaded) > 0)
+        let p99 = try #require(simulated.metrics.queueDelay.quantile(0.99))
+        #expect(p99 > 200 * 1e6, "\(p99 / 1e6) ms")
     }
 
     @Test("an accepted request is not verified after its deadline")
@@ -320,20 +330,16 @@ struct OverloadTests {
 
     @Test("the queue refuses requests, but not those with mayWait")
     func mayWait() throws {
-        try withSlowWorker {
-            $0.limits.queueDelayMilliseconds = 50
-        } _: { _, client, token in
-            var burst: [UInt8] = []
-            for id in 1...100 as ClosedRange<UInt64> {
-                burst += RawClient.verify(id, .transaction, token, mayWait: id % 2 == 0)
-            }
-            try client.send(burst)
-            let answers = try Self.statuses(100, from: client)
-            for answer in answers where answer.id % 2 == 0 {
-                #expect(answer.status == .ok, "\(answer)")
-            }
-            #expect(answers.contains { $0.id % 2 == 1 && $0.status == .resourceExhausted })
-        }
+        let (simulated, client) = try slowWorker(queueDelayMilliseconds: 50)
+        for id in 1...100 { client.ask(id % 2 == 0 ? .mayWait : .genuine) }
+        simulated.runUntilIdle()
+        #expect(client.receive(upTo: .max) == nil && client.unanswered == 0)
+        let answers = client.answers.suffix(100)
+        let (waiting, others) = (
+            answers.filter { $0.question == .mayWait }, answers.filter { $0.question == .genuine }
+        )
+        #expect(waiting.count == 50 && waiting.allSatisfy { $0.status == .ok })
+        #expect(others.contains { $0.status == .resourceExhausted })
     }
 
     @Test("requests with mayWait are served after the others, and do not starve")

@@ -77,8 +77,17 @@ enum Minted {
 /// Keeps the lines of a server's log.
 final class LogLines: LogSink {
     private let lines = Locked<[String]>([])
-    func write(_ line: String) { lines.withLock { $0.append(line) } }
+    private let changes = Changes()
+
+    func write(_ line: String) {
+        lines.withLock { $0.append(line) }
+        changes.note()
+    }
+
     func count(of text: String) -> Int { lines.withLock { $0.count { $0.contains(text) } } }
+
+    /// Waits for a line with this text; returns false when there is none.
+    func gets(_ text: String) -> Bool { changes.wait { count(of: text) > 0 } }
 }
 
 /// A clock that can hold one worker: each slice of work begins with a call of the clock.
@@ -152,18 +161,25 @@ struct TestServer {
         server.advanceClock(byMilliseconds: milliseconds)
     }
 
-    /// Waits until the server's state matches; records an issue when it never does.
+    /// Waits until what the server holds matches, or the server ends; records an issue when it
+    /// never does.
     func eventually(
         seconds: Int = 20, sourceLocation: SourceLocation = #_sourceLocation,
         _ condition: (HeldResources) -> Bool
     ) {
-        for _ in 0..<seconds * 200 {
-            guard let heldResources = server.heldResources else { return }
-            if condition(heldResources) { return }
-            usleep(5_000)
+        let changes = Changes()
+        let latest = Locked<[Int: HeldResources]>([:])
+        let isServing = server.followHeldResources { worker, heldResources in
+            latest.withLock { $0[worker] = heldResources }
+            changes.note()
         }
-        Issue.record(
-            "never: \(String(describing: server.heldResources))", sourceLocation: sourceLocation)
+        guard isServing else { return }
+        defer { server.followHeldResources(nil) }
+        func sum() -> HeldResources {
+            latest.withLock { $0.values.reduce(into: HeldResources()) { $0.add($1) } }
+        }
+        if changes.wait(seconds: seconds, until: { condition(sum()) }) { return }
+        Issue.record("never: \(sum())", sourceLocation: sourceLocation)
     }
 }
 

@@ -103,11 +103,19 @@ package final class ServerProcess: @unchecked Sendable {
 
     /// Waits until the log contains the text `times` times.
     package func logs(_ text: String, times: Int = 1, seconds: Int = 20) -> Bool {
-        for _ in 0..<seconds * 100 {
-            if log.components(separatedBy: text).count > times { return true }
-            usleep(10_000)
+        // Begun before the log is read, so that no change is missed.
+        let changes = inotify_init1(Int32(IN_CLOEXEC))
+        defer { close(changes) }
+        unsafe inotify_add_watch(changes, logFile.path, UInt32(IN_MODIFY))
+        let end = ContinuousClock.now + .seconds(seconds)
+        while log.components(separatedBy: text).count <= times {
+            let left = (end - .now) / .milliseconds(1)
+            var waiting = pollfd(fd: changes, events: Int16(POLLIN), revents: 0)
+            guard left > 0, unsafe poll(&waiting, 1, Int32(left)) > 0 else { return false }
+            var events = [UInt8](repeating: 0, count: 4_096)
+            _ = unsafe read(changes, &events, events.count)
         }
-        return false
+        return true
     }
 
     deinit {

@@ -190,6 +190,28 @@ public final class Server: Sendable {
         }
     }
 
+    /// Calls back with what each worker holds, now and at the end of each of its turns, on its
+    /// thread. For tests. Must not be called on a thread of the server's.
+    ///
+    /// - Parameter action: replaces an earlier one; nil for none.
+    /// - Returns: whether the server still runs.
+    @discardableResult
+    package func followHeldResources(
+        _ action: (@Sendable (_ worker: Int, HeldResources) -> Void)?
+    ) -> Bool {
+        do throws(LoopError) {
+            for worker in workers {
+                try worker.call { loop in
+                    loop.onTurn = action.map { action in { action(worker.index, $0) } }
+                    loop.onTurn?(loop.heldResources)
+                }
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// The server's metrics; nil after it has ended. Must not be called on a thread of the
     /// server's.
     package var metrics: ServerMetrics? {

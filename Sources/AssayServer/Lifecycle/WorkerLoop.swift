@@ -18,6 +18,8 @@ final class WorkerLoop {
     private var pollWatch: PollWatch?
     private var sweepTimer: Timer?
     private var lastSweep: UInt64 = 0
+    /// Called at the end of each turn and each sweep. For tests.
+    var onTurn: ((HeldResources) -> Void)?
     /// Called once, when the drain has ended.
     private var onEnd: @Sendable () -> Void = {}
 
@@ -97,6 +99,7 @@ final class WorkerLoop {
         secured.continueHandshakes()
         turns.end()
         budget.giveBackSurplus()
+        onTurn?(heldResources)
         endIfDrained()
     }
 
@@ -122,6 +125,7 @@ final class WorkerLoop {
         // Timers run before the loop blocks: no answer can be left for the end of a turn.
         turns.writeAnswers()
         report()
+        onTurn?(heldResources)
         endIfDrained()
     }
 

@@ -47,8 +47,7 @@ final class SimulatedFrameClient: SimulatedClient {
     private var received: [UInt8] = []
     private var open: [UInt64: SimulatedQuestion] = [:]
     private var lastId: UInt64 = 0
-    private(set) var answered = 0
-    private(set) var lastStatus: AssayWire.Status?
+    private(set) var answers: [(question: SimulatedQuestion, status: AssayWire.Status)] = []
     private(set) var hasFinalAnswer = false
 
     init(_ peer: SimulatedPeer, _ evidence: SimulatedEvidence) {
@@ -57,6 +56,8 @@ final class SimulatedFrameClient: SimulatedClient {
     }
 
     var unanswered: Int { open.count }
+    var answered: Int { answers.count }
+    var lastStatus: AssayWire.Status? { answers.last?.status }
 
     func ask(_ question: SimulatedQuestion) {
         lastId += 1
@@ -102,8 +103,7 @@ final class SimulatedFrameClient: SimulatedClient {
         guard let question = open.removeValue(forKey: head.id) else {
             return "an answer to a request that is not open: \(head)"
         }
-        answered += 1
-        lastStatus = head.status
+        answers.append((question, head.status))
         return problem(of: head, to: question)
     }
 
