@@ -73,7 +73,7 @@ struct StatusPage {
         let started = Double(state.now.milliseconds) / 1000 - process.startSeconds
         return """
             <header><h1>Assay</h1><span class="pill \(phase.style)">\(phase.word)</span>
-            <p>Verifies App Store evidence at \(addresses.joined(separator: " "))<br>
+            <p>Verifies purchases at \(addresses.joined(separator: " "))<br>
             up for \(Format.duration(started)), version \(state.version.htmlEscaped)</p>
             </header>
             """

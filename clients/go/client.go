@@ -1,4 +1,4 @@
-// Package assay is a client of an Assay server, which verifies App Store purchase evidence.
+// Package assay is a client of an Assay server, which verifies store purchases.
 //
 //	client, err := assay.New(assay.Options{Addresses: []string{"unix:/run/assay/assay.sock"}})
 //	answer, err := client.Resolve(ctx, []assay.Item{{Evidence: token}}, assay.ResolveCall{

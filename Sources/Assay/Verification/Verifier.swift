@@ -1,7 +1,7 @@
 import AssayBytes
 public import AssayModels
 
-/// Verifies App Store evidence against one trust store.
+/// Verifies evidence of purchases against one trust store.
 ///
 /// The entry point of this library. It uses no clock, socket or file: the inputs are bytes, a
 /// time, a trust store and a policy; the output is a verdict. Threads share one verifier freely.

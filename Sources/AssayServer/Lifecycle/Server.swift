@@ -3,7 +3,7 @@ public import AssayIO
 import AssayModels
 import Synchronization
 
-/// Verifies App Store evidence over TCP and Unix sockets.
+/// Verifies evidence of purchases over TCP, TLS and Unix sockets.
 ///
 /// ```swift
 /// let server = try Server(configuration)

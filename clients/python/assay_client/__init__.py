@@ -1,4 +1,4 @@
-"""A client of Assay, which verifies App Store purchase evidence.
+"""A client of Assay, which verifies store purchases.
 
     with Client("unix:/run/assay/assay.sock") as client:
         answer = client.resolve([token], expectations=Expectations(
