@@ -37,6 +37,20 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
         return copy
     }
 
+    /// The text of all records.
+    package var allText: [UInt8] { text }
+
+    /// A record without attributes that have no field, without a key of its own, and not of
+    /// Xcode, whose transactions are all 0; nil for another, which the subscript has.
+    package func plain(at position: Int) -> Compact? {
+        let record = records[position]
+        let id = record[.transactionId]
+        guard unknown.isEmpty || unknown[position] == nil, keys.isEmpty || keys[position] == nil,
+            id.count != 1 || text[Int(id.start)] != UInt8(ascii: "0")
+        else { return nil }
+        return record
+    }
+
     private func record(at position: Int) -> InAppPurchaseReceipt {
         let record = records[position]
         var purchase = InAppPurchaseReceipt()

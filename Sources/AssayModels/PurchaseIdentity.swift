@@ -38,27 +38,39 @@ extension PurchaseIdentity {
         case subscription, ownedForever, boughtAgain
         /// The evidence does not name the type, or names one that this version does not know.
         case unknown
+
+        init(_ type: InAppProductType?) {
+            switch type {
+            case .autoRenewableSubscription: self = .subscription
+            case .nonConsumable: self = .ownedForever
+            case .consumable, .nonRenewingSubscription: self = .boughtAgain
+            default: self = .unknown
+            }
+        }
     }
 
     private init?(
         _ form: Form, transaction: String?, original: String?, lineItem: String?, hasEnd: Bool
     ) {
-        guard let id = transaction ?? original else { return nil }
-        var lineItem = lineItem
-        if lineItem == "0" || lineItem == "" { lineItem = nil }
-        switch form {
-        case .ownedForever: self.init(id: original ?? id)
-        case .boughtAgain: self.init(id: id)
-        case .subscription: self.init(id: id, original: original, lineItem: lineItem)
-        case .unknown where lineItem == nil && !hasEnd:
-            // Only what is owned forever can be restored without a line item and an end.
-            self.init(id: original ?? id)
-        case .unknown: self.init(id: id, original: original, lineItem: lineItem)
-        }
+        let lineItem = lineItem == "0" || lineItem == "" ? nil : lineItem
+        let names = Self.names(form, hasLineItem: lineItem != nil, hasEnd: hasEnd)
+        let id = names.original ? original ?? transaction : transaction ?? original
+        guard let id else { return nil }
+        self.init(id: id, lineItem: names.lineItem ? lineItem : nil)
     }
 
-    private init(id: String, original: String?, lineItem: String?) {
-        self.init(id: lineItem == nil ? id : original ?? id, lineItem: lineItem)
+    /// Whether the id of the original purchase names this one rather than its own, and whether a
+    /// line item does with it.
+    private static func names(
+        _ form: Form, hasLineItem: Bool, hasEnd: Bool
+    ) -> (original: Bool, lineItem: Bool) {
+        switch form {
+        case .ownedForever: (true, false)
+        case .boughtAgain: (false, false)
+        case .subscription: (hasLineItem, hasLineItem)
+        // Only what is owned forever can be restored without a line item and an end.
+        case .unknown: (hasLineItem || !hasEnd, hasLineItem)
+        }
     }
 
     /// Returns nil if the transaction has no identifier.
@@ -86,17 +98,25 @@ extension PurchaseIdentity {
             self.init(id: "0/" + product, lineItem: String(date.milliseconds))
             return
         }
-        let form: Form =
-            switch record.productType {
-            case .autoRenewableSubscription: .subscription
-            case .nonConsumable: .ownedForever
-            case .consumable, .nonRenewingSubscription: .boughtAgain
-            default: .unknown
-            }
         self.init(
-            form, transaction: record.transactionId, original: record.originalTransactionId,
+            Form(record.productType), transaction: record.transactionId,
+            original: record.originalTransactionId,
             lineItem: record.webOrderLineItemId.map { String($0) },
             hasEnd: record.expiresDate != nil)
+    }
+
+    /// The same names of a record in its compact form, whose transaction id is not 0.
+    package static func names(
+        of record: InAppPurchases.Compact
+    ) -> (id: InAppPurchases.TextSlice, lineItem: Int64?)? {
+        let lineItem = record[.webOrderLineItemId].flatMap { $0 == 0 ? nil : $0 }
+        let names = names(
+            Form(record[.productType].map(InAppProductType.init)), hasLineItem: lineItem != nil,
+            hasEnd: record[.expiresDate] != nil)
+        let (own, original) = (record[.transactionId], record[.originalTransactionId])
+        let (first, second) = names.original ? (original, own) : (own, original)
+        let id = first == .none ? second : first
+        return id == .none ? nil : (id, names.lineItem ? lineItem : nil)
     }
 
     /// Returns nil if the receipt has no transaction identifier.

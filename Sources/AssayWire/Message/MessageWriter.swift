@@ -17,6 +17,8 @@ protocol WritableMessage {
     /// A varint of 64 bits, and that of a field's number and wire type.
     private static let longestNumber = 10
     private static let longestTag = 5
+    /// The digits of the largest number.
+    private static let longestDecimal = 20
 
     private enum WireType {
         static let varint = 0
@@ -108,14 +110,38 @@ protocol WritableMessage {
         put(number, WireType.varint)
     }
 
-    private mutating func write(_ number: Int, bytes: Span<UInt8>) {
+    /// Writes a field of bytes, or of text that is UTF-8.
+    mutating func write(_ number: Int, bytes: Span<UInt8>) {
         reserve(bytes.count + Self.longestNumber + Self.longestTag)
+        copy(bytes)
+        put(UInt64(bytes.count))
+        put(number, WireType.bytes)
+    }
+
+    /// Writes bytes that are a part of a field.
+    mutating func put(_ bytes: Span<UInt8>) {
+        reserve(bytes.count)
+        copy(bytes)
+    }
+
+    /// Writes a number in decimal, as a part of a field.
+    mutating func put(decimal number: UInt64) {
+        reserve(Self.longestDecimal)
+        var left = number
+        repeat {
+            start -= 1
+            unsafe memory[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: left % 10)
+            left /= 10
+        } while left > 0
+    }
+
+    /// The caller has reserved the space.
+    @inline(__always)
+    private mutating func copy(_ bytes: Span<UInt8>) {
         start -= bytes.count
         unsafe bytes.withUnsafeBytes { bytes in
             unsafe UnsafeMutableRawBufferPointer(rebasing: memory[start...]).copyMemory(from: bytes)
         }
-        put(UInt64(bytes.count))
-        put(number, WireType.bytes)
     }
 
     /// Makes a nested message, or a packed field, of all that `write` writes.
@@ -127,7 +153,7 @@ protocol WritableMessage {
     }
 
     /// Makes a nested message of what was written since `count` had this value.
-    private mutating func wrap(_ number: Int, since end: Int) {
+    mutating func wrap(_ number: Int, since end: Int) {
         reserve(Self.longestNumber + Self.longestTag)
         put(UInt64(count - end))
         put(number, WireType.bytes)
