@@ -50,7 +50,9 @@ import Testing
                 $0.itemId = .max
                 $0.quantity = -1
             },
-            purchase { $0.unknownAttributes = [ReceiptAttribute(type: 99, version: 1, value: [1])] },
+            purchase {
+                $0.unknownAttributes = [ReceiptAttribute(type: 99, version: 1, value: [1])]
+            },
             purchase { $0.dedupKey = "a key of its own" },
         ]
     }()

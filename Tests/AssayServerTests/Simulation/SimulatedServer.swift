@@ -130,6 +130,9 @@ final class SimulatedServer {
 
     // MARK: Events
 
+    /// Whether the background threads do nothing.
+    var holdsBackground = false
+
     /// Connects a client.
     func connect(to endpoint: Endpoint = frames) -> SimulatedPeer {
         let wire = SimulatedWire()
@@ -151,7 +154,7 @@ final class SimulatedServer {
                 running.withLock { $0.thread = -1 }
             }
         }
-        if transport.hasWork { choices.append { [transport] in _ = transport.runNext() } }
+        if transport.hasWork, !holdsBackground { choices.append { [transport] in _ = transport.runNext() } }
         guard !choices.isEmpty else { return false }
         choices[world.number(below: choices.count)]()
         return true
