@@ -40,7 +40,8 @@ public struct GooglePurchase: Equatable, Sendable {
         }
     }
 
-    /// Production, or Sandbox without an order: only test purchases have none.
+    /// Production, or Sandbox without an order. Test purchases have none; rewards, promotions and
+    /// pending purchases can be without one, and then count as Sandbox too.
     public var environment: StoreEnvironment {
         orderId?.isEmpty == false ? .production : .sandbox
     }

@@ -163,6 +163,8 @@ import Testing
             (#"{"responseCode":"0","jwsPurchaseOrder":"\#(order)"}"#, .harmonyPurchase),
             (#"{"type":2,"jwsSubscriptionStatus":"\#(state)"}"#, .harmonySubscription),
             (#"{"responseCode":"0","jwsSubGroupStatus":"\#(state)"}"#, .harmonySubscription),
+            (#"{"purchaseData":{"jwsPurchaseOrder":"\#(order)"}}"#, .harmonyPurchase),
+            (#"{"purchaseData":"{\"jwsPurchaseOrder\":\"\#(order)\"}"}"#, .harmonyPurchase),
         ]
         for (text, kind) in cases {
             let evidence = Array(text.utf8)
@@ -174,6 +176,10 @@ import Testing
         let both = #"{"jwsPurchaseOrder":"\#(order)","jwsSubscriptionStatus":"\#(state)"}"#
         let answer = Self.verify(Array(both.utf8))
         #expect(answer.verdict == .malformed && answer.detail.contains("one item at a time"))
+        let body = Self.verify(Array(#"{"jwsNotification":"\#(order)"}"#.utf8))
+        #expect(body.verdict == .malformed && body.detail.contains("use the kind harmony-notif"))
+        let spaced = Self.verify(Array("\n{\"jwsPurchaseOrder\":\"\(order)\"}".utf8))
+        #expect(spaced.verdict == .malformed && spaced.detail.contains("white space before"))
     }
 
     @Test("a subscription's state has no date: it counts as of now, and is as old as its order")

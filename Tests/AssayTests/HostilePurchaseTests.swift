@@ -237,10 +237,17 @@ import Testing
         for changed in [
             text.replacingAll(":", ": "), text.replacingAll("{", "{ "),
             text.replacingAll("gold", "go\\/ld"),
+            text.replacingAll("purchaseTime", "-").replacingAll("purchaseState", "purchaseTime")
+                .replacingAll("-\"", "purchaseState\""),
         ] {
             let answer = Store.verify(Store.evidence(Array(changed.utf8), signature))
             #expect(answer.verdict == .invalidSignature)
-            #expect(answer.detail.contains("written again"))
+            #expect(answer.detail.contains("written again"), "\(changed): \(answer.detail)")
+        }
+        for end in ["\n", "\r\n", " "] {
+            let answer = Store.verify(Store.evidence(Array((text + end).utf8), signature))
+            #expect(answer.verdict == .invalidSignature)
+            #expect(answer.detail.contains("white space follows the text"))
         }
     }
 

@@ -42,6 +42,7 @@ import Testing
         ])
         let base64 = String(
             decoding: Base64.encode(Array(text.utf8).span), as: UTF8.self)
+        let urlSafe = base64.replacingAll("+", "-").replacingAll("/", "_").replacingAll("=", "")
         return [
             ("own", object(["data": quoted(text), "signature": quoted(signature)]), nil),
             ("own, reversed", object(["signature": quoted(signature), "data": quoted(text)]), nil),
@@ -79,6 +80,19 @@ import Testing
             ("the intent's extras", pair("INAPP_PURCHASE_DATA", "INAPP_DATA_SIGNATURE"), nil),
             ("PlayFab", pair("ReceiptJson", "Signature"), nil),
             ("purchaseData", pair("purchaseData", "dataSignature"), nil),
+            ("Huawei's server API", pair("purchaseTokenData", "dataSignature"), nil),
+            ("signdata", pair("signdata", "signature"), nil),
+            (
+                "expo-iap with its store",
+                object([
+                    "store": #""google""#, "dataAndroid": quoted(text),
+                    "signatureAndroid": quoted(signature),
+                ]), "React Native"
+            ),
+            (
+                "base64 of the other alphabet",
+                object(["data": quoted(urlSafe), "signature": quoted(signature)]), nil
+            ),
             ("signedData", pair("signedData", "signature"), nil),
         ]
     }
@@ -149,7 +163,7 @@ import Testing
 
     @Test("each form, with a signature of other bytes, is refused")
     func damagedForms() {
-        for (name, text, _) in Self.forms() where name != "base64" {
+        for (name, text, _) in Self.forms() where !name.hasPrefix("base64") {
             let changed = text.split(separator: "GPA.3300", omittingEmptySubsequences: false)
             guard changed.count > 1 else { continue }
             let answer = Store.verify(Array(changed.joined(separator: "GPA.3301").utf8))
@@ -209,7 +223,13 @@ import Testing
                 Self.object(["verificationData": Self.object(["localVerificationData": text])]),
                 "no signature"
             ),
+            (Self.text, "no signature"),
             (Self.object(["signature": signature]), "no signed text"),
+            (String(Self.text.dropLast()) + ",\"signature\":\(signature)}", "a JSON object"),
+            (Self.pair("data", "signature", "\u{FEFF}" + Self.text), "begins with no brace"),
+            (Self.pair("data", "signature", text), "begins with no brace"),
+            (Self.signature, "send {\"data\""),
+            ("\n" + Self.pair("data", "signature"), "white space comes before"),
             (Self.object(["data": Self.text, "signature": signature]), "a JSON object"),
             (
                 Self.object([
@@ -302,7 +322,7 @@ import Testing
             let answer = StoreFixture.verify(evidence, policy: policy)
             #expect(answer.verdict == .valid, "\(answer.detail)")
             #expect(answer.state == .purchased && answer.environment == .production)
-            #expect(answer.dedupKey?.hasPrefix("google/com.") == true)
+            #expect(answer.dedupKey?.hasPrefix("google/\(try Self.package(data))/") == true)
             policy.google.keys = keys.filter { $0 != key } + [StoreFixture.key]
             #expect(StoreFixture.verify(evidence, policy: policy).verdict == .invalidSignature)
             policy.google.keys = [key]
@@ -318,5 +338,9 @@ import Testing
             }
         }
         try Vectors.report("stores", count)
+    }
+
+    private static func package(_ data: [UInt8]) throws -> String {
+        try #require(JSONDocument.parse(data).root["packageName"]?.string)
     }
 }

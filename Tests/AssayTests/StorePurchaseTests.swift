@@ -280,7 +280,8 @@ import Testing
         let urlSafe = base64.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: "-") : $0 }
             .map { $0 == UInt8(ascii: "/") ? UInt8(ascii: "_") : $0 }
         let spaced = [0x20] + base64 + [0x0A]
-        for form in [base64, lines, der, pem, joined, urlSafe, spaced] {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        for form in [base64, lines, der, pem, joined, urlSafe, spaced, mark + base64, mark + pem] {
             #expect(try PurchaseKey(form) == Store.key)
         }
         func refusal(_ text: [UInt8], legacy: Bool = false) -> PurchaseKeyError? {
@@ -296,6 +297,19 @@ import Testing
                 Issue.record("not refused: \(bad.count) bytes")
                 continue
             }
+        }
+        let pemText = String(decoding: pem, as: UTF8.self)
+        let others = [
+            (pemText.replacingAll("\n", "\\n"), "for its line breaks"),
+            (pemText.replacingAll("PUBLIC", "PRIVATE").replacingAll("MI", "AA"), "a private key"),
+            ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", "a certificate"),
+            ("-----BEGIN RSA PUBLIC KEY-----\nAAAA\n-----END RSA PUBLIC KEY-----", "PKCS #1"),
+            ("<RSAKeyValue><Modulus>AAAA</Modulus></RSAKeyValue>", "XML"),
+            ("\u{FEFF}\n", "it is empty"),
+        ]
+        for (text, reason) in others {
+            let error = refusal(Array(text.utf8))
+            #expect(error?.description.contains(reason) == true, "\(reason): \(error as Any)")
         }
         let curve = try SigningKey(generating: .p256)
         #expect(refusal(curve.subjectPublicKeyInfo) == .notRSA)

@@ -46,6 +46,12 @@ extension EvidenceForm {
                     + "kind server-answer")
         }
         if members.has("signedPayload") { return postBody(members, text) }
+        if members.has("jwsNotification") {
+            return EvidenceForm(
+                .json,
+                "the POST body of a notification of HarmonyOS (\"jwsNotification\"): use the kind "
+                    + "harmony-notification")
+        }
         guard members.has("errorCode"), members.has("errorMessage") else { return nil }
         return EvidenceForm(
             .storeError,

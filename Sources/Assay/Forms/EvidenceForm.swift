@@ -60,10 +60,11 @@ package struct EvidenceForm: Equatable, Sendable {
             "white space before the evidence (\(FormText.mark(head[0], 0))): remove it")
     }
 
-    /// Whether the form is that of evidence of some kind.
+    /// Whether the form is that of evidence of some kind, alone or in a wrapper.
     var isEvidence: Bool {
         switch name {
-        case .jws, .appReceipt, .transactionReceipt, .postBody, .serverAnswer, .notificationV1:
+        case .jws, .appReceipt, .transactionReceipt, .postBody, .serverAnswer, .notificationV1,
+            .wrapper:
             true
         default: false
         }
@@ -83,8 +84,8 @@ package struct EvidenceForm: Equatable, Sendable {
         case .notificationV1: name == .notificationV1 || name == .json
         // The refusal says what is missing.
         case .googlePurchase, .huaweiPurchase:
-            [.googlePurchase, .huaweiPurchase, .json, .wrapper, .empty].contains(name)
-        case .googleNotification: [.googleNotification, .json, .empty].contains(name)
+            [.googlePurchase, .huaweiPurchase, .json, .wrapper, .empty, .other].contains(name)
+        case .googleNotification: [.googleNotification, .json, .empty, .other].contains(name)
         }
     }
 

@@ -56,7 +56,7 @@ package enum EvidenceWrapper: String, CaseIterable, Sendable {
 
     /// Whether an object with these members can be a wrapper.
     static func isLikely(_ members: TopMembers) -> Bool {
-        (names + iapKitNames + objects + ["Store"]).contains(where: members.has)
+        (names + iapKitNames + objects + ["Store", "purchaseData"]).contains(where: members.has)
     }
 
     /// Whether this is a wrapper with different items, none of which takes precedence.
@@ -74,7 +74,9 @@ package enum EvidenceWrapper: String, CaseIterable, Sendable {
         if root["Store"] != nil, let payload = root["Payload"] {
             return (.unity, items(ofPayload: payload))
         }
-        let ofIAPKit = iapKitNames.compactMap { root[$0].flatMap(evidence) }
+        let ofIAPKit = [root, purchaseData(root)].compactMap(\.self).flatMap { members in
+            iapKitNames.compactMap { members[$0].flatMap(evidence) }
+        }
         guard ofIAPKit.isEmpty else { return (.iapKit, ofIAPKit) }
         var items = Self.items(of: root)
         var isNested = false
@@ -101,6 +103,14 @@ package enum EvidenceWrapper: String, CaseIterable, Sendable {
             return items(of: members)
         }
         return [text]
+    }
+
+    /// The PurchaseData in the result of a purchase: its text, or an object made of that.
+    private static func purchaseData(_ root: JSONObject) -> JSONObject? {
+        guard let value = root["purchaseData"] else { return nil }
+        if let members = value.members { return members }
+        guard let text = value.bytes, text.first == UInt8(ascii: "{") else { return nil }
+        return (try? JSONDocument.parse(text, limit: Limits.receiptWrapperBytes))?.root.members
     }
 
     private static func items(of members: JSONObject) -> [[UInt8]] {

@@ -19,6 +19,8 @@ struct PurchaseEnvelope: Sendable, Equatable {
         case signature
         /// The signature is there, and no text.
         case data
+        /// A member for the text is a string, and none of an object's text.
+        case form
         /// The purchase is an object and not the text that was signed.
         case text
         /// Different purchases.
@@ -60,6 +62,10 @@ private struct PurchaseSearch {
     private var algorithm: String?
     private var wrapper: EvidenceWrapper?
     private var hasObject = false
+    /// Whether an object has the members of a purchase itself.
+    private var hasMembers = false
+    /// Whether a string in the place of the text is none of an object.
+    private var hasOtherText = false
     private var visited = 0
 
     /// Unity's wrapper, its Payload, and one level on each side.
@@ -77,6 +83,7 @@ private struct PurchaseSearch {
         "purchasedata": .text, "signeddata": .text, "receiptjson": .text, "receiptdata": .text,
         "localverificationdata": .text, "responsedata": .text, "zza": .text,
         "receipt": .text, "transactionreceipt": .text,
+        "purchasetokendata": .text, "signdata": .text,
         "signature": .signature, "msignature": .signature, "signatureandroid": .signature,
         "inappdatasignature": .signature, "inappsignature": .signature,
         "datasignature": .signature, "inapppurchasedatasignature": .signature,
@@ -89,7 +96,7 @@ private struct PurchaseSearch {
 
     /// The wrapper that a name is of.
     private static let wrappers: [String: EvidenceWrapper] = [
-        "store": .unity, "dataandroid": .reactNative, "signatureandroid": .reactNative,
+        "dataandroid": .reactNative, "signatureandroid": .reactNative,
         "originaljsonandroid": .reactNative, "transaction": .cordova, "nativepurchase": .cordova,
         "billingclientpurchase": .flutter, "verificationdata": .flutter,
         "originaljson": .billingLibrary, "moriginaljson": .billingLibrary,
@@ -107,15 +114,17 @@ private struct PurchaseSearch {
         visited += 1
         var (text, signature): ([UInt8]?, [UInt8]?)
         var inside: [JSONValue] = []
+        if object["Store"] != nil, object["Payload"] != nil { wrapper = .unity }
+        if object["packageName"] != nil, object["purchaseToken"] != nil { hasMembers = true }
         for (name, value) in object.pairs {
             let key = Self.key(name)
-            if let known = Self.wrappers[key], wrapper == nil || known == .unity { wrapper = known }
+            if let known = Self.wrappers[key], wrapper == nil { wrapper = known }
             guard let role = Self.roles[key] else { continue }
             switch (role, value.kind) {
             case (.text, .string):
-                if let json = Self.json(value.bytes ?? []), text == nil {
-                    text = json
-                }
+                let json = Self.json(value.bytes ?? [])
+                if json == nil { hasOtherText = true }
+                text = text ?? json
             case (.text, .object), (.container, .object), (.container, .string):
                 inside.append(value)
                 if role == .text { hasObject = true }
@@ -157,7 +166,7 @@ private struct PurchaseSearch {
     private static func json(_ text: [UInt8]) -> [UInt8]? {
         if text.first == UInt8(ascii: "{") { return text }
         guard text.starts(with: "ey".utf8) || text.starts(with: "ew".utf8),
-            let decoded = try? Base64.decode(text.span.withoutWhiteSpace.span)
+            let decoded = try? Base64.decodeLenient(text.span)
         else { return nil }
         return decoded.first == UInt8(ascii: "{") ? decoded : nil
     }
@@ -176,7 +185,7 @@ private struct PurchaseSearch {
             return .found(first)
         }
         if !texts.isEmpty { return .lacks(.signature) }
-        if signatures.isEmpty { return .none }
-        return .lacks(hasObject ? .text : .data)
+        if signatures.isEmpty { return hasMembers ? .lacks(.signature) : .none }
+        return .lacks(hasObject || hasMembers ? .text : hasOtherText ? .form : .data)
     }
 }

@@ -12,7 +12,7 @@ public struct PurchaseKey: Sendable, Equatable {
     let acceptance: String
 
     /// Reads a key as the stores' consoles show it: base64 of a SubjectPublicKeyInfo, with or
-    /// without line breaks. PEM and DER are read as well.
+    /// without line breaks. PEM and DER are read as well, and a byte order mark is skipped.
     ///
     /// - Parameter allowsLegacySize: whether keys of 1024 bits are accepted.
     public init(_ text: [UInt8], allowsLegacySize: Bool = false) throws(PurchaseKeyError) {
@@ -23,7 +23,7 @@ public struct PurchaseKey: Sendable, Equatable {
             info = try SubjectPublicKey(from: &reader)
             try reader.atEnd()
         } catch {
-            throw .notAKey(error.description)
+            throw .notAKey(Self.otherForm(text) ?? error.description)
         }
         guard case .rsa(let modulus, let exponent) = info.kind else { throw .notRSA }
         let smallest = allowsLegacySize ? Limits.legacyRSAKeyBits : Limits.smallestRSAKeyBits
@@ -49,13 +49,30 @@ public struct PurchaseKey: Sendable, Equatable {
     private static func der(_ text: [UInt8]) throws(PurchaseKeyError) -> [UInt8] {
         // The base64 of a SEQUENCE begins with another character.
         if text.first == Tag.sequence.rawValue { return text }
-        guard !text.isEmpty else { throw .notAKey("it is empty") }
-        let digits = withoutMarks(text)
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let digits = withoutMarks(text.starts(with: mark) ? Array(text.dropFirst(3)) : text)
+        guard digits.contains(where: { !$0.isWhiteSpace }) else { throw .notAKey("it is empty") }
         do throws(Base64Error) {
             return try Base64.decodeLenient(digits.span)
         } catch {
-            throw .notAKey("it is not base64: \(error)")
+            throw .notAKey(otherForm(text) ?? "it is not base64: \(error)")
         }
+    }
+
+    /// Names a text that has a key in another form, or another thing.
+    private static func otherForm(_ text: [UInt8]) -> String? {
+        let head = String(decoding: text.prefix(4096), as: UTF8.self)
+        let forms = [
+            ("PRIVATE KEY-----", "it is a private key, which has to stay secret"),
+            ("BEGIN CERTIFICATE-----", "it is a certificate"),
+            (
+                "BEGIN RSA PUBLIC KEY-----",
+                "it is a key of PKCS #1; openssl rsa -RSAPublicKey_in -pubout converts it"
+            ),
+            ("<RSAKeyValue>", "it is a key in XML"),
+            ("\\n", "it has \\n for its line breaks"),
+        ]
+        return forms.first { head.contains($0.0) }?.1
     }
 
     /// A copy without PEM's marks, which need not be lines of their own.

@@ -45,6 +45,8 @@ struct UnverifiedPurchase: Sendable {
     ) throws(Refusal) -> PurchaseEnvelope {
         switch PurchaseEnvelope.find(evidence) {
         case .found(let envelope): return envelope
+        case .none where evidence.count > 0 && evidence[0].isWhiteSpace:
+            throw Refusal(.malformed, "white space comes before the JSON: remove it")
         case .none:
             throw Refusal(
                 .malformed,
@@ -53,10 +55,17 @@ struct UnverifiedPurchase: Sendable {
         case .lacks(.signature):
             throw Refusal(
                 .malformed,
-                "the purchase has no signature: send the signature beside the signed text")
+                "the purchase has no signature: send it beside the signed text, as "
+                    + #"{"data": "…", "signature": "…"}"#)
         case .lacks(.data):
             throw Refusal(
-                .malformed, "there is a signature and no signed text: send the purchase's JSON")
+                .malformed,
+                #"there is a signature and no signed text: send the purchase's JSON as "data""#)
+        case .lacks(.form):
+            throw Refusal(
+                .malformed,
+                "the signed text begins with no brace: send the purchase's JSON as the store "
+                    + "returned it")
         case .lacks(.text):
             throw Refusal(
                 .malformed,
@@ -122,17 +131,30 @@ struct UnverifiedPurchase: Sendable {
         }
         return Refusal(
             .invalidSignature,
-            "the signature does not verify with the app's key \(names): "
-                + (looksRewritten
-                    ? "the text seems to have been parsed and written again; send it unchanged"
-                    : "the text was changed, or it is the purchase of another app"))
+            "the signature does not verify with the app's key \(names): \(damage)")
     }
 
-    /// Stores write compact JSON, and escape no solidus.
+    private var damage: String {
+        if document.text.last?.isWhiteSpace == true {
+            return "white space follows the text, which the store did not sign; remove it"
+        }
+        return looksRewritten
+            ? "the text seems to have been parsed and written again; send it unchanged"
+            : "the text was changed, or it is the purchase of another app"
+    }
+
+    /// Stores write compact JSON, escape no solidus, and write the time before the state, which
+    /// the order of the alphabet reverses.
     private var looksRewritten: Bool {
         let text = document.text
         guard text.count > 1 else { return false }
         if text[1].isWhiteSpace { return true }
+        let names = document.root.members?.pairs.map(\.name) ?? []
+        if let time = names.firstIndex(of: "purchaseTime"),
+            let state = names.firstIndex(of: "purchaseState"), state < time
+        {
+            return true
+        }
         return zip(text, text.dropFirst()).contains { first, second in
             first == UInt8(ascii: "\\") && second == UInt8(ascii: "/")
                 || first == UInt8(ascii: ":") && second == UInt8(ascii: " ")
