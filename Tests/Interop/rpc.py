@@ -156,6 +156,31 @@ def resolves(client, files):
         "Resolve", rpc.ResolveRequest(call=call, evidence=[token])))
 
 
+def purchases(client, files):
+    """A purchase of Google Play, alone and beside Apple's."""
+    purchase, kind = files["google-purchase"], wire.EVIDENCE_KIND_GOOGLE_PURCHASE
+    answer = verify(client, purchase, kind, return_payload_json=True)
+    found = answer.verification
+    expect((found.verdict, found.state) == (wire.VERDICT_VALID, "PURCHASED"), found)
+    expect(found.google_purchase.package_name == BUNDLE, found)
+    expect(found.dedup_key == f"google/{BUNDLE}/{found.google_purchase.purchase_token}", found)
+    payload = json.loads(answer.payload_json)["payload"]
+    expect(payload["purchaseToken"] == found.google_purchase.purchase_token, payload)
+    found = verify(
+        client, purchase, kind,
+        expectations=wire.Expectations(bundle_id="com.example.other")).verification
+    expect(found.verdict == wire.VERDICT_WRONG_BUNDLE, found)
+    changed = purchase.replace(b"GPA.", b"GPB.")
+    found = verify(client, changed, kind).verification
+    expect(found.verdict == wire.VERDICT_INVALID_SIGNATURE, found)
+    found = verify(client, purchase, wire.EVIDENCE_KIND_HUAWEI_PURCHASE).verification
+    expect(found.verdict == wire.VERDICT_UNTRUSTED_CHAIN, found)
+    answer = client.call(
+        "Resolve", rpc.ResolveRequest(evidence=[files["transaction"], purchase]))
+    stores = sorted(app.store for app in answer.resolution.entitlements.apps)
+    expect(stores == ["APPLE", "GOOGLE"], answer)
+
+
 def reads(client, files):
     info = client.call("Info", rpc.InfoRequest()).info
     expect(wire.EVIDENCE_KIND_APP_RECEIPT in info.kinds, info.kinds)
@@ -219,8 +244,8 @@ def streams(client, files):
 # The number of gRPC's code.
 UNAVAILABLE = "14"
 
-CASES = [verdicts, expectations, refusals, receipts, deadlines, unknown_fields, resolves, reads,
-         details, signatures, cancellations, streams]
+CASES = [verdicts, expectations, refusals, receipts, deadlines, unknown_fields, resolves, purchases,
+         reads, details, signatures, cancellations, streams]
 
 
 def drains(client, server):

@@ -19,6 +19,8 @@ class Server:
         subprocess.run(
             ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256",
              "-out", self.path("SubscriptionKey_2X9R4HXF34.p8")], check=True, capture_output=True)
+        # Makes Google's key beside the authority, which the configuration names.
+        self.purchase = self.mint("google-purchase")
         self.store = self.start("store", "--ca", self.path("ca"), "--listen", "http://127.0.0.1:0")
         apps = [("game", None), ("shop", self.store), ("closed", "http://127.0.0.1:9")]
         with open(self.path("assay.toml"), "w") as file:
@@ -47,6 +49,8 @@ default = {str(store is None).lower()}
 """
         if store is None:
             return lines + f"""sign-api-keys = ["{KEY}"]
+[app.google]
+licence-keys = ["ca/google-licence-key.txt"]
 [app.keys.main]
 file = "SubscriptionKey_2X9R4HXF34.p8"
 key-id = "2X9R4HXF34"
@@ -84,6 +88,7 @@ proxy = ""
         return {
             "transaction": self.mint("transaction").strip(),
             "renewal-info": self.mint("renewal-info").strip(),
+            "google-purchase": self.purchase,
             "receipt": self.mint("receipt", *receipt),
             "4 MB receipt": self.mint("receipt", "--size", "4MB", *receipt),
             "16 MB receipt": self.mint("receipt", "--size", "16MB", *receipt),
