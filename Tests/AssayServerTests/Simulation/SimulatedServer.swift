@@ -154,7 +154,9 @@ final class SimulatedServer {
                 running.withLock { $0.thread = -1 }
             }
         }
-        if transport.hasWork, !holdsBackground { choices.append { [transport] in _ = transport.runNext() } }
+        if transport.hasWork, !holdsBackground {
+            choices.append { [transport] in _ = transport.runNext() }
+        }
         guard !choices.isEmpty else { return false }
         choices[world.number(below: choices.count)]()
         return true
