@@ -59,6 +59,29 @@ import Testing
         #expect(server.hasEnded)
     }
 
+    @Test("a stream behind the last one gets no answer, also before the client knows which it is")
+    func lateStream() throws {
+        let server = try SimulatedServer()
+        let peer = SimulatedHTTP2Peer(server)
+        peer.isPolite = false
+        let json = Bytes.fields("/v1/verify", type: "application/json")
+        peer.send(Bytes.head(1, json))
+        server.drain()
+        server.runUntilIdle()
+        peer.receive()
+        // More than is read at a time, so that the last call is received after the answer to PING.
+        let body = [UInt8](repeating: 0x20, count: 40_000)
+        let message = RPCBytes.request(try Self.token())
+        peer.send(
+            Bytes.ping(0, isAnswer: true) + Bytes.data(1, body, ends: true, each: 16_000)
+                + Bytes.call(3, message))
+        #expect(peer.ends.map(\.last) == [.max, 1])
+        #expect(peer[1].status == 400 && !peer[3].hasHead)
+        peer.peer.finish()
+        server.pass(milliseconds: 500)
+        #expect(server.hasEnded && server.heldResources.requestsInFlight == 0)
+    }
+
     @Test("an idle connection ends with GOAWAY")
     func idle() throws {
         let server = try SimulatedServer { $0.limits.idleMilliseconds = 1_000 }
@@ -96,6 +119,29 @@ import Testing
         #expect(peer.ask(5, Bytes.call(5, message)).grpcStatus == 0)
     }
 
+    @Test("an answer to a request that is given up meanwhile holds no memory")
+    func answerAfterReset() throws {
+        let server = try SimulatedServer()
+        let peer = SimulatedHTTP2Peer(server)
+        let requests: [(path: String, type: String, body: [UInt8])] = [
+            ("/v1/verify", "application/json", [0x7B]),
+            (RPCBytes.verify, "application/grpc", [1, 0, 0, 0, 0]),
+            (RPCBytes.verify, "application/proto", [0xFF]),
+        ]
+        var stream: Int32 = 1
+        for (path, type, body) in requests {
+            peer.send(Bytes.head(stream, Bytes.fields(path, type: type)))
+            // Refused at once, after the stream has ended.
+            peer.send(Bytes.data(stream, body, ends: true) + Bytes.reset(stream))
+            #expect(server.heldResources.unwrittenBytes == 0, "\(type)")
+            #expect(peer[stream].status == nil)
+            stream += 2
+        }
+        server.pass(milliseconds: 100)
+        #expect(server.heldResources.requestsInFlight == 0)
+        #expect(peer.ask(stream, Bytes.get(stream, "/v1/health")).status == 200)
+    }
+
     // MARK: Slow peers
 
     @Test("requests that arrive slowly end their streams; a frame without an end, the connection")
@@ -109,6 +155,15 @@ import Testing
         #expect(peer[1].status == 408 && peer[1].code == 0)
         #expect(peer.ask(3, Bytes.get(3, "/v1/health")).status == 200)
         #expect(server.metrics.faults["a request arrived too slowly"] == 1)
+        // Many bytes at first do not pay for silence afterwards.
+        let (ahead, stream): (Int, Int32) = (3 * server.limits.frameBytesPerSecond, 5)
+        peer.send(
+            Bytes.head(stream, json)
+                + Bytes.data(
+                    stream, [UInt8](repeating: 0x20, count: ahead), ends: false, each: 16_000))
+        server.pass(milliseconds: 6_000)
+        peer.receive()
+        #expect(peer[stream].status == 408)
         let parts: [[UInt8]] = [
             Array(Bytes.head(1, json).dropLast(1)), [0],
             Bytes.frame(1, 0, 1, Bytes.block(json)), Array(Bytes.ping().dropLast()),

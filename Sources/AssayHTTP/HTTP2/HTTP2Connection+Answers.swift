@@ -26,7 +26,8 @@ final class HTTP2Answer {
 
 /// Answers: their heads, their bodies, their trailers.
 extension HTTP2Connection {
-    /// Answers a request.
+    /// Answers a request. The answer to a stream that has ended is dropped: the peer gave it up
+    /// in bytes that were received with the rest of the request.
     ///
     /// - Parameters:
     ///   - start: the index of the first byte of the answer in `body`.
@@ -35,6 +36,7 @@ extension HTTP2Connection {
         _ stream: Int32, _ fields: HTTP2Fields, body: [UInt8], from start: Int = 0,
         trailers: HTTP2Fields? = nil, isOpen: Bool = false
     ) {
+        guard isOpenStream(stream) else { return }
         let hasBody = body.count > start || trailers != nil || isOpen
         if hasBody {
             answers[stream] = HTTP2Answer(body, from: start, trailers, isOpen: isOpen)
@@ -58,6 +60,10 @@ extension HTTP2Connection {
             unsafe _ = nghttp2_submit_response(
                 session, stream, pairs.baseAddress, pairs.count, &provider)
         }
+    }
+
+    private func isOpenStream(_ stream: Int32) -> Bool {
+        unsafe nghttp2_session_get_stream_local_close(session, stream) == 0
     }
 
     /// Appends to an open answer.

@@ -231,6 +231,11 @@ HELD = {
         for s in streams(99)),
     251: lambda: START + settings((4, 0)) + head(1, fields(REFLECTION))
     + data(1, message(b"\x22\x11assay.v1.Verifier") * 500),
+    # The frames between are more than the server receives at a time.
+    256: lambda: START + b"".join(
+        head(s, fields("/v1/verify", kind="application/json")) for s in streams(90))
+    + frame(0xFA, 0, 0, bytes(16000)) * 3
+    + b"".join(data(s, b"{", True) + reset(s) for s in streams(90)),
 }
 
 TOKEN = b"\x2a\x02\x08\x01\xa2\x06\x04abcd"
