@@ -171,6 +171,8 @@ import Testing
         #expect(Self.error(Minted.response(from: 6 * 60)) == .fromTheFuture)
         let produced = Minted.response { $0.producedAt = Fixture.time(6 * 60) }
         #expect(Self.error(produced) == .fromTheFuture)
+        let early = Minted.response(from: 6 * 60) { $0.producedAt = Fixture.now }
+        #expect(Self.error(early) == .fromTheFuture)
         #expect(Self.error(Minted.response(to: -2 * Minted.hour))?.isMalformed == true)
         #expect(Self.state(Minted.response(to: nil)) == .good)
         #expect(Self.error(Minted.list(from: 6 * 60)) == .fromTheFuture)
