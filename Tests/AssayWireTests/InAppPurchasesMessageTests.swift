@@ -81,7 +81,13 @@ import Testing
         for text in ["münze", "münze \u{FFFD}", "\u{0}"] {
             others.append(Self.purchase { $0.productId = text })
         }
-        for purchases in [all, others, InAppPurchases()] {
+        // As a receipt has it: a struct repairs what is not UTF-8.
+        var (record, repaired) = (InAppPurchases.Compact(), InAppPurchases())
+        record[.productId] = InAppPurchases.TextSlice(0..<3)
+        repaired.append(record, unknown: []) { output in
+            for octet in [0x61, 0xff, 0x62] as [UInt8] { output.append(octet) }
+        }
+        for purchases in [all, others, repaired, InAppPurchases()] {
             let bytes = Self.written { $0.setEach(16, purchases) }
             let structs = Self.written { writer in
                 for purchase in purchases.reversed() { writer.nest(16, purchase) }
