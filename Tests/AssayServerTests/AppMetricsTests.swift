@@ -1,4 +1,5 @@
 import Assay
+import AssayMint
 import AssayModels
 import AssayServer
 import AssayWire
@@ -41,6 +42,54 @@ import Testing
             return metrics == [series("game", "VALID"): 4]
         }
         #expect(admin.test.server.metrics?.allVerdicts.total == 5)
+        client.socket.close()
+    }
+
+    /// Verdicts of other stores have the labels of Apple's.
+    @Test func verdictsOfOtherStoresAreCounted() throws {
+        let (minter, ca) = (try StoreMinter(), try Minted.authority.get())
+        let harmony = try Minter(ca.issueHarmonyChain(at: Minted.now))
+        let trust = try TrustStore.apple.pinningHarmony(ca.rootCertificate)
+        var policy = Minted.policy
+        policy.google.keys = [try PurchaseKey(minter.publicKey)]
+        policy.huawei.keys = policy.google.keys
+        policy.harmonyApplicationIds = [Minted.bundleId]
+        let admin = try AdminTest {
+            $0.apps["game"] = AppEntry(
+                verifier: Verifier(trust: trust, keyTables: .never), policy: policy)
+        }
+        defer { admin.end() }
+        let google = Samples.googlePurchase(
+            index: 1, bundleId: Minted.bundleId, productId: "gold", environment: .sandbox,
+            signedDate: Minted.now)
+        let huawei = Samples.huaweiPurchase(
+            index: 1, bundleId: Minted.bundleId, productId: "gold", environment: .sandbox,
+            signedDate: Minted.now)
+        let order = Samples.harmonyPurchase(
+            index: 1, applicationId: Minted.bundleId, productId: "gold", environment: .sandbox,
+            signedDate: Minted.now)
+        let cases: [(EvidenceKind, [UInt8], labels: String)] = [
+            (.googlePurchase, try minter.sign(google, .google), #""VALID",environment="Sandbox""#),
+            (.huaweiPurchase, try minter.sign(huawei, .huawei), #""VALID",environment="Sandbox""#),
+            (
+                .huaweiPurchase, try minter.sign(google, .google),
+                #""INVALID_SIGNATURE",environment="none""#
+            ),
+            (.harmonyPurchase, try harmony.sign(order), #""VALID",environment="Sandbox""#),
+            (.harmonySubscription, try harmony.sign(order), #""WRONG_KIND",environment="none""#),
+            (.googleNotification, google, #""MALFORMED",environment="none""#),
+        ]
+        let client = try RawClient(admin.test.unix)
+        var expected: [String: Double] = [:]
+        for (id, (kind, evidence, labels)) in cases.enumerated() {
+            try client.send(RawClient.verify(UInt64(id + 1), kind, evidence))
+            _ = try client.receive()
+            let name = #"assay_verifications_total{kind="\#(kind.name)",verdict=\#(labels)"#
+            expected[name + #",app="game"}"#] = 1
+        }
+        try admin.eventually {
+            try admin.metrics().filter { $0.key.hasPrefix("assay_verifications_") } == expected
+        }
         client.socket.close()
     }
 
