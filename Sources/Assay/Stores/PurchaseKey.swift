@@ -14,7 +14,9 @@ public struct PurchaseKey: Sendable, Equatable {
     /// Reads a key as the stores' consoles show it: base64 of a SubjectPublicKeyInfo, with or
     /// without line breaks. PEM and DER are read as well, and a byte order mark is skipped.
     ///
-    /// - Parameter allowsLegacySize: whether keys of 1024 bits are accepted.
+    /// - Parameters:
+    ///   - text: the key.
+    ///   - allowsLegacySize: whether keys of 1024 bits are accepted.
     public init(_ text: [UInt8], allowsLegacySize: Bool = false) throws(PurchaseKeyError) {
         let der = try Self.der(text)
         let info: SubjectPublicKey
