@@ -76,7 +76,7 @@ struct ExplainAnswerTests {
         let valid = folder.write("a.jws", try period())
         let refused = folder.write("b.jws", try period(["environment": "Sandbox"]))
         let texts = [
-            "VALID: \(valid), transaction\n  Signed by Apple or under a root that you pinned, and",
+            "VALID: \(valid), transaction\n  Signed by Apple, or under a root or a key of",
             "WRONG_ENVIRONMENT: \(refused), transaction\n  The policy does not accept this",
             "\nWHAT THE CUSTOMER OWNS", "premium.monthly  active until ",
             "\nWHAT TO DO NEXT", "  \(valid):\n    Use the payload. Grant once by dedupKey.",

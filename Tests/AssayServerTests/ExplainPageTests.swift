@@ -96,7 +96,7 @@ struct ExplainPageTests {
         let several = try Self.post(admin, [token, Minted.tampered(token)]).body
         let order = try positions(
             [
-                ">VALID</span>", "Signed by Apple or under a root that you pinned",
+                ">VALID</span>", "Signed by Apple, or under a root or a key of yours",
                 ">INVALID_SIGNATURE</span>", "The signature does not fit the bytes.",
                 "What the customer owns", "What to do next", "<h3>pasted</h3>",
                 "<li>Use the payload. Grant once by dedupKey.</li>", "<h3>f0</h3>",

@@ -90,6 +90,11 @@ import Testing
                 ]
             ),
             (
+                "no key of the store",
+                Self.next(StoreFixture.sign(StoreFixture.google()), as: .googlePurchase),
+                ["Refuse."]
+            ),
+            (
                 "date", Self.next(early),
                 [
                     "Refuse. Check the server's clock.",

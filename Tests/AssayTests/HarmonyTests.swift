@@ -4,8 +4,8 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// Evidence of Huawei's IAP Kit on HarmonyOS. No genuine token was to be found: the form is that of
-/// Huawei's documentation.
+/// Evidence of Huawei's IAP Kit on HarmonyOS, in the form of Huawei's documentation and of its
+/// genuine tokens.
 @Suite struct HarmonyTests {
     private static let chain = Fixture.made { try Fixture.ca.issueHarmonyChain(at: Fixture.now) }
     private static let application = "100000001"

@@ -7,7 +7,9 @@ extension Explanation {
     /// What to do next, one sentence or two each, the general advice first.
     package var next: [String] {
         guard let (_, step) = failed else { return [use] }
-        var texts = [verification.verdict.advice]
+        // The detail names the option for a key: there is no root to pin.
+        let needsKey = Self.checksOfKeys.contains(step.check)
+        var texts = [needsKey ? "Refuse." : verification.verdict.advice]
         switch step.check {
         case .environment: texts.append(acceptingEnvironment(step))
         case .bundle: texts.append(changing("bundle", step, "--bundle-id", "bundle-id"))
@@ -28,8 +30,7 @@ extension Explanation {
         case .kind, .form, .receipt, .decoding: texts += namingKind
         default: break
         }
-        let isOfKeys = Self.checksOfKeys.contains(step.check)
-        if verification.verdict == .untrustedChain, !isOfKeys {
+        if verification.verdict == .untrustedChain, !needsKey, step.check != .rootPurpose {
             texts.append(pinning)
         }
         if misses(step.check) {
@@ -92,9 +93,9 @@ extension Explanation {
             + ". To pin another root: --root FILE, or roots of the app entry."
     }
 
-    /// Checks that no root to pin would pass.
+    /// Checks of keys and of what a token says, which no root to pin would pass.
     private static let checksOfKeys: Set<Check> = [
-        .rootPurpose, .storeKey, .tokenKey, .tokenIssuer, .tokenAudience, .tokenSender,
+        .storeKey, .tokenKey, .tokenIssuer, .tokenAudience, .tokenSender,
     ]
 
     /// Apple's roots, and some of tests.

@@ -8,16 +8,16 @@ extension Verdict {
         switch self {
         case .valid:
             """
-            Signed by Apple or under a root that you pinned, and within policy and expectations.
+            Signed by Apple, or under a root or a key of yours, and within policy and expectations.
             """
         case .malformed:
             "The bytes do not have the form of their kind: size, encoding, JSON or DER."
         case .unsupportedAlgorithm:
-            "The algorithm or the key type is not the one that Apple uses for this kind."
+            "The algorithm or the key type is not the one that the store uses for this kind."
         case .untrustedChain:
-            "No path leads to a pinned root."
+            "No path leads to a pinned root, or no key that you trust can have signed."
         case .invalidChain: "The certificates do not form a chain, or there are none."
-        case .wrongCertificatePurpose: "A certificate lacks Apple's marker for this purpose."
+        case .wrongCertificatePurpose: "A certificate lacks the store's marker for this purpose."
         case .certificateRevoked:
             """
             A certificate or a key is on your deny list, was revoked, or lacks the revocation \
