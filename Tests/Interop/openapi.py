@@ -3,7 +3,8 @@
 usage: script/interop --run openapi.py TOOL SECONDS [SCHEMATHESIS OPTION]...
 
 Checks the document with openapi-spec-validator, starts the tool's server with an app entry that has
-an API key, and runs schemathesis for that long. The exit status is 1 if either finds a fault.
+API keys and a key to sign with, and runs schemathesis for that long. The exit status is 1 if either
+finds a fault.
 """
 import json
 import os
@@ -26,7 +27,11 @@ app-apple-id = {app}
 environments = ["Production", "Sandbox"]
 roots = ["ca/root.pem", "ca/receipt-root.pem"]
 api-keys = ["{key}"]
+sign-api-keys = ["{key}"]
 default = true
+[app.keys.main]
+file = "SubscriptionKey_2X9R4HXF34.p8"
+issuer-id = "57246542-96fe-1a63-e053-0824d011072a"
 """
 
 
@@ -35,6 +40,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         mint(tool, "ca", str(folder / "ca"))
+        key = folder / "SubscriptionKey_2X9R4HXF34.p8"
+        subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt",
+                        "ec_paramgen_curve:P-256", "-out", key], check=True)
+        key.chmod(0o600)
         configuration = folder / "assay.toml"
         configuration.write_text(CONFIGURATION.format(bundle=BUNDLE, app=APP_ID, key=KEY))
         configuration.chmod(0o600)
