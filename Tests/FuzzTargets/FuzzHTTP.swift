@@ -151,11 +151,17 @@ private struct HTTPReading: Equatable {
 }
 
 /// The server, started once, with limits that an input of a few kilobytes can reach.
-private final class FuzzHTTPServer: Sendable {
+final class FuzzHTTPServer: Sendable {
     private let authority: FuzzAuthority
+    private let limits: ServerLimits
     private let endpoint = Locked<Endpoint?>(nil)
 
-    init(_ authority: FuzzAuthority) { self.authority = authority }
+    init(_ authority: FuzzAuthority, _ change: (inout ServerLimits) -> Void = { _ in }) {
+        self.authority = authority
+        var limits = FuzzServer.limits
+        change(&limits)
+        self.limits = limits
+    }
 
     private struct NoLog: LogSink { func write(_ line: String) {} }
 
@@ -167,7 +173,7 @@ private final class FuzzHTTPServer: Sendable {
                 verifier: Verifier(trust: authority.trust), policy: FuzzAuthority.policy)
             let configuration = ServerConfiguration(
                 listen: [.unixHTTP(path: path)], apps: ["": app], defaultApp: "", workers: 2,
-                limits: FuzzServer.limits, log: NoLog(), clock: { FuzzAuthority.now })
+                limits: limits, log: NoLog(), clock: { FuzzAuthority.now })
             guard let server = try? Server(configuration), let bound = server.endpoints.first else {
                 preconditionFailure("no server")
             }
@@ -187,8 +193,12 @@ private final class FuzzHTTPServer: Sendable {
         precondition(!whole.contains("HTTP/1.1 500"), whole)
     }
 
-    /// Writes the stream in slices, ends it, and reads until the server closes.
     private func responses(to stream: [UInt8], cuts: [Int]) -> String {
+        String(decoding: answers(to: stream, cuts: cuts), as: UTF8.self)
+    }
+
+    /// Writes the stream in slices, ends it, and reads until the server closes.
+    func answers(to stream: [UInt8], cuts: [Int]) -> [UInt8] {
         do {
             let client = try BlockingClient(started())
             var (position, index) = (0, 0)
@@ -199,7 +209,7 @@ private final class FuzzHTTPServer: Sendable {
                 (position, index) = (end, index + 1)
             }
             client.finishWriting()
-            return String(decoding: try client.receiveToEnd(), as: UTF8.self)
+            return try client.receiveToEnd()
         } catch {
             preconditionFailure("\(error)")
         }

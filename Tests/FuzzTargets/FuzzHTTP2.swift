@@ -3,61 +3,60 @@ import AssayHTTP
 
 /// HTTP/2: the session of nghttp2 with what is around it, without a server.
 extension FuzzTarget {
-    /// The bytes of a client. First byte: how the rest is divided. Invariants: every range of data
-    /// is in the bytes, the division changes nothing that arrives, each stream begins once and says
-    /// nothing after its end, and an answer to every request can be written.
+    /// The bytes of a client. First byte: how the rest is divided. Second byte: whether two
+    /// divisions are compared, or how the server answers. Invariants: those of `HTTP2Reading`, and
+    /// the division changes nothing that arrives.
     static var http2: FuzzTarget {
-        FuzzTarget("HTTP2", seeds: seeds, words: ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"]) { bytes in
-            guard bytes.count > 0 else { return }
+        FuzzTarget(
+            "HTTP2", seeds: seeds, words: ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+            mutate: { HTTP2Mutation.mutate($0, prefix: 2, &$1) }
+        ) { bytes in
+            guard bytes.count > 2 else { return }
             let step = Int(bytes[0]) + 1
-            let all = HTTP2Connection.preface + bytes.array(1..<bytes.count)
-            let whole = HTTP2Reading(all, step: all.count, answers: false)
-            let parts = HTTP2Reading(all, step: step, answers: false)
-            if !whole.hasFailed, !parts.hasFailed {
-                precondition(whole.isLike(parts), "the division changes the reading")
-            }
-            _ = HTTP2Reading(all, step: step, answers: true)
+            let all = HTTP2Connection.preface + bytes.array(2..<bytes.count)
+            let manner = HTTP2Reading.Manner(bytes[1])
+            let reading = HTTP2Reading(all, step: step, manner)
+            guard manner == .silent, !reading.hasFailed else { return }
+            let whole = HTTP2Reading(all, step: all.count, manner)
+            precondition(whole.hasFailed || whole.isLike(reading), "the division changes it")
         }
-    }
-
-    private static func frame(
-        _ type: UInt8, _ flags: UInt8, _ stream: UInt8, _ content: [UInt8]
-    ) -> [UInt8] {
-        [0, UInt8(content.count >> 8), UInt8(content.count & 255), type, flags, 0, 0, 0, stream]
-            + content
     }
 
     private static var seeds: [[UInt8]] {
-        let fields = [
-            (":method", "POST"), (":scheme", "http"), (":path", "/assay.v1.Verifier/Verify"),
-            (":authority", "localhost"), ("content-type", "application/grpc"),
-            ("content-length", "7"), ("grpc-timeout", "1S"),
-        ]
-        var block: [UInt8] = []
-        for (name, value) in fields {
-            block += [0x10, UInt8(name.utf8.count)] + Array(name.utf8)
-            block += [UInt8(value.utf8.count)] + Array(value.utf8)
+        let settings = HTTP2Mutation.Frame(type: 4).bytes
+        let call = HTTP2Mutation.templates[0].bytes + HTTP2Mutation.templates[1].bytes
+        let all = HTTP2Mutation.templates.flatMap(\.bytes)
+        var seeds: [[UInt8]] = []
+        for manner in UInt8(0)..<4 {
+            seeds.append([255, manner] + settings + call)
+            seeds.append([6, manner] + settings + call + all)
+            for template in HTTP2Mutation.templates {
+                seeds.append([19, manner] + settings + call + template.bytes)
+            }
         }
-        let settings = frame(4, 0, 0, [])
-        let call = frame(1, 4, 1, block) + frame(0, 1, 1, [0, 0, 0, 0, 2, 8, 1])
-        let indexed: [UInt8] = [0x82, 0x86, 0x84, 0x41, 1, 0x61]
-        return [
-            [255] + settings + call,
-            [0] + settings + call + frame(3, 0, 1, [0, 0, 0, 8]),
-            [7] + settings + frame(1, 5, 1, indexed) + frame(1, 5, 3, [0x82, 0x86, 0x84, 0xBE]),
-            [3] + settings + frame(1, 1, 1, Array(indexed.prefix(3)))
-                + frame(9, 4, 1, Array(indexed.dropFirst(3))),
-            [60] + frame(4, 0, 0, [0, 4, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0]) + call
-                + frame(8, 0, 1, [0, 0, 0, 9]) + frame(6, 0, 0, [1, 2, 3, 4, 5, 6, 7, 8]),
-            [9] + settings + frame(1, 4, 1, block) + frame(0, 8, 1, [2, 1, 2, 3, 4, 0, 0])
-                + frame(1, 5, 1, [0x10, 1, 0x78, 1, 0x79])
-                + frame(7, 0, 0, [UInt8](repeating: 0, count: 8)),
-        ]
+        return seeds
     }
 }
 
-/// What a connection of HTTP/2 has received.
-private struct HTTP2Reading {
+/// What a connection of HTTP/2 has received, and what it answers. Invariants: every range of data
+/// is in the bytes, each stream begins once and says nothing after its end, no more streams are
+/// open than admitted, none begins behind the last one of a GOAWAY, the count of unwritten bytes is
+/// that of all answers, and what is written are frames that RFC 9113 admits.
+struct HTTP2Reading {
+    /// What the server does with requests.
+    enum Manner: UInt8 {
+        /// Only reads.
+        case silent
+        /// Answers each request at once.
+        case prompt
+        /// Uses the data and answers after everything has arrived.
+        case late
+        /// Answers, and drains from the first request on.
+        case draining
+
+        init(_ byte: UInt8) { self = Self(rawValue: byte % 4)! }
+    }
+
     private struct Stream {
         var head: [UInt8] = []
         var data: [UInt8] = []
@@ -65,11 +64,56 @@ private struct HTTP2Reading {
         var code: UInt32?
     }
 
+    private let connection: HTTP2Connection
+    private let manner: Manner
     private var streams: [Int32: Stream] = [:]
+    /// Streams that have not closed.
+    private var open: Set<Int32> = []
+    private var unused: [(stream: Int32, count: Int)] = []
+    private var output = HTTP2Output()
     private(set) var hasFailed = false
 
+    /// Low, so that inputs of a few hundred bytes reach them.
+    private static let lowLimits: HTTP2Limits = {
+        var limits = HTTP2Limits()
+        limits.streams = 4
+        limits.headListBytes = 600
+        limits.unreadAcks = 6
+        limits.settings = 8
+        limits.controlFrames = 24
+        limits.resets = 6
+        return limits
+    }()
+
+    /// A stream that the server resets counts until that is written, which depends on the
+    /// division; so divisions are compared below all limits.
+    private static let highLimits: HTTP2Limits = {
+        var limits = HTTP2Limits()
+        limits.streams = 100_000
+        return limits
+    }()
+
+    private var limits: HTTP2Limits { manner == .silent ? Self.highLimits : Self.lowLimits }
+
+    init(_ bytes: [UInt8], step: Int, _ manner: Manner) {
+        self.manner = manner
+        connection = HTTP2Connection(manner == .silent ? Self.highLimits : Self.lowLimits)
+        var start = 0
+        do throws(HTTP2Fault) {
+            while start < bytes.count, !hasFailed {
+                let end = min(start + step, bytes.count)
+                try receive(bytes.span.extracting(start..<end))
+                start = end
+            }
+            if manner == .late, !hasFailed { try answerAll() }
+        } catch {
+            hasFailed = true
+        }
+    }
+
     /// Whether the same requests have arrived. Of a request that is refused because it has more
-    /// data than its length, the parts before the excess have arrived, and either side ends it.
+    /// data than its length, the parts before the excess have arrived. Where both sides reset a
+    /// stream, either is the first.
     func isLike(_ other: Self) -> Bool {
         guard streams.keys == other.streams.keys else { return false }
         for (number, stream) in streams {
@@ -77,73 +121,143 @@ private struct HTTP2Reading {
             let isWhole = stream.hasEnded
             guard stream.head == same.head, isWhole == same.hasEnded,
                 isWhole
-                    ? stream.data == same.data && stream.code == same.code
+                    ? stream.data == same.data && (stream.code == nil) == (same.code == nil)
                     : stream.data.starts(with: same.data) || same.data.starts(with: stream.data)
             else { return false }
         }
         return true
     }
 
-    init(_ bytes: [UInt8], step: Int, answers: Bool) {
-        let connection = HTTP2Connection(HTTP2Limits())
-        var output: [UInt8] = []
-        var start = 0
-        do throws(HTTP2Fault) {
-            while start < bytes.count {
-                let part = Array(bytes[start..<min(start + step, bytes.count)])
-                start += part.count
-                var events: [HTTP2Event] = []
-                try connection.receive(part.span, into: &events)
-                for event in events {
-                    take(event, part, connection, answers: answers)
-                }
-                // A peer that has said GOAWAY is not read once nothing is left to be sent.
-                try connection.write(upTo: 1 << 20, into: &output)
-                for event in connection.takeEvents() {
-                    take(event, part, connection, answers: answers)
-                }
-                if !connection.isOpen {
-                    hasFailed = true
-                    return
-                }
-            }
-        } catch {
-            hasFailed = true
-        }
+    // MARK: What arrives
+
+    private mutating func receive(_ part: Span<UInt8>) throws(HTTP2Fault) {
+        var events: [HTTP2Event] = []
+        try connection.receive(part, into: &events)
+        for event in events { take(event, part) }
+        try write()
+        // A flood ends a server's connection. A peer that has said GOAWAY is not read once
+        // nothing is left to be sent.
+        if connection.meter.flood != nil || !connection.isOpen { hasFailed = true }
     }
 
-    private mutating func take(
-        _ event: HTTP2Event, _ bytes: [UInt8], _ connection: HTTP2Connection, answers: Bool
-    ) {
+    private mutating func take(_ event: HTTP2Event, _ bytes: Span<UInt8>) {
         switch event {
         case .head(let number, let head, let bytes):
             precondition(streams[number] == nil, "a stream begins twice")
             precondition(head.path.upperBound <= bytes.count)
+            precondition(number <= output.last, "a stream behind the last of a GOAWAY")
             streams[number] = Stream(head: bytes)
+            open.insert(number)
+            precondition(open.count <= Int(limits.streams), "more streams than admitted")
+            if manner == .draining, streams.count == 1 { drain() }
         case .data(let number, let range):
             precondition(range.upperBound <= bytes.count && !range.isEmpty)
+            use(range.count, of: number)
             // That of a head that was refused is dropped.
-            guard let stream = streams[number] else {
-                return connection.didUse(range.count, of: number)
-            }
+            guard let stream = streams[number] else { return }
             precondition(!stream.hasEnded, "data after the end")
-            streams[number]?.data += bytes[range]
-            connection.didUse(range.count, of: number)
+            streams[number]?.data += bytes.array(range)
         case .end(let number):
             guard let stream = streams[number] else { return }
             precondition(!stream.hasEnded, "a request ends twice")
             streams[number]?.hasEnded = true
-            guard answers else { return }
-            let isLong = stream.data.count > 4
-            let fields = HTTP2Fields([(":status", "200"), ("content-type", "application/grpc")])
-            let trailers = HTTP2Fields([("grpc-status", "0")])
-            connection.answer(
-                number, fields, body: isLong ? stream.data : [], from: isLong ? 1 : 0,
-                trailers: isLong ? trailers : nil, isOpen: stream.data.count > 8)
-            connection.append(stream.data, to: number)
-            connection.finish(number, trailers: trailers)
-        case .closed(let number, let code): streams[number]?.code = code
-        case .pong: break
+            if manner == .prompt || manner == .draining { answer(number, stream.data) }
+        case .closed(let number, let code):
+            precondition(streams[number]?.code == nil, "a stream closes twice")
+            streams[number]?.code = code
+            open.remove(number)
+        case .pong: if manner == .draining { connection.end() }
         }
+    }
+
+    private mutating func use(_ count: Int, of number: Int32) {
+        if manner == .late {
+            unused.append((number, count))
+        } else {
+            connection.didUse(count, of: number)
+        }
+    }
+
+    // MARK: Answers
+
+    private static let head = HTTP2Fields([
+        (":status", "200"), ("content-type", "application/grpc"),
+    ])
+    private static let trailers = HTTP2Fields([("grpc-status", "0")])
+
+    private func drain() {
+        connection.announceEnd()
+        connection.ping()
+    }
+
+    /// Echoes the data of a request: without a body, with one and trailers, or in two parts.
+    private func answer(_ number: Int32, _ data: [UInt8]) {
+        if data.first == 0xFF { return connection.reset(number, .cancel) }
+        let isLong = data.count > 4
+        connection.answer(
+            number, Self.head, body: isLong ? data : [], from: isLong ? 1 : 0,
+            trailers: isLong ? Self.trailers : nil, isOpen: data.count > 8)
+        connection.append(data, to: number)
+        connection.finish(number, trailers: Self.trailers)
+    }
+
+    private mutating func answerAll() throws(HTTP2Fault) {
+        for (number, count) in unused { connection.didUse(count, of: number) }
+        for (number, stream) in streams.sorted(by: { $0.key < $1.key })
+        where stream.hasEnded && stream.code == nil { answer(number, stream.data) }
+        try write()
+    }
+
+    private mutating func write() throws(HTTP2Fault) {
+        var bytes: [UInt8] = []
+        try connection.write(upTo: 1 << 20, into: &bytes)
+        let none: [UInt8] = []
+        for event in connection.takeEvents() { take(event, none.span) }
+        output.read(bytes)
+        var unwritten = 0
+        for number in open { unwritten += connection.progress(of: number).unwritten }
+        precondition(connection.unwrittenBytes == unwritten, "unwritten bytes of no answer")
+    }
+}
+
+/// What the server has written: whole frames, none on a stream after its end.
+struct HTTP2Output {
+    /// The last stream of the latest GOAWAY.
+    private(set) var last = Int32.max
+    private static let status500: UInt8 = 0x8E
+    private var ended: Set<Int32> = []
+    private var reset: Set<Int32> = []
+
+    mutating func read(_ bytes: [UInt8]) {
+        var index = 0
+        while index < bytes.count {
+            precondition(bytes.count - index >= 9, "a part of a frame")
+            let length = bytes[index..<index + 3].reduce(0) { $0 << 8 | Int($1) }
+            let (type, flags) = (bytes[index + 3], bytes[index + 4])
+            let stream = Self.number(bytes, index + 5)
+            index += 9
+            precondition(bytes.count - index >= length, "a part of a frame")
+            switch type {
+            case 0, 1:
+                // An index of HPACK's static table.
+                precondition(type == 0 || bytes[index] != Self.status500, "a status of 500")
+                precondition(stream > 0 && !reset.contains(stream), "a frame after a reset")
+                precondition(!ended.contains(stream), "a frame after the end of its stream")
+                if flags & 1 != 0 { ended.insert(stream) }
+            case 3: precondition(reset.insert(stream).inserted, "a second reset")
+            case 7:
+                let number = Self.number(bytes, index)
+                precondition(number <= last, "the last stream of a GOAWAY goes up")
+                last = number
+            default: break
+            }
+            index += length
+        }
+    }
+
+    private static func number(_ bytes: [UInt8], _ index: Int) -> Int32 {
+        var number = UInt32(bytes[index] & 0x7F)
+        for next in index + 1..<index + 4 { number = number << 8 | UInt32(bytes[next]) }
+        return Int32(number)
     }
 }
