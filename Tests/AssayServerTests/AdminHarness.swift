@@ -13,9 +13,9 @@ struct AdminTest {
     init(
         explains: Bool = false, _ change: (inout ServerConfiguration) -> Void = { _ in },
         clock: @escaping @Sendable () -> UInt64 = { SystemClock.monotonicNanoseconds },
+        monitor: ServerMonitor = ServerMonitor(),
         around wrap: (AdminSite) -> any AdminPages = { $0 }
     ) throws {
-        let monitor = ServerMonitor(clock: clock)
         self.monitor = monitor
         admin = try AdminServer(
             at: .tcp(host: "127.0.0.1", port: 0), of: monitor, explains: explains, clock: clock,
