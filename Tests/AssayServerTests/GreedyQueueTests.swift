@@ -31,23 +31,14 @@ struct GreedyQueueTests {
 
     @Test("line 120: beside eight greedy connections, one with two requests is not refused")
     func greedyConnections() throws {
-        let simulated = try SimulatedServer(sliceNanoseconds: 10_000_000) {
-            $0.workers = 1
+        let (simulated, honest) = try SimulatedServer.slow {
             $0.handsOver = true
-            $0.limits.requestsPerSlice = 1
             $0.limits.queueDelayMilliseconds = 400
         }
-        func client() throws -> SimulatedFrameClient {
-            SimulatedFrameClient(simulated.connect(), try SimulatedEvidence.all.get())
-        }
-        let honest = try client()
-        for _ in 0..<15 { honest.ask(.mayWait) }
-        simulated.runUntilIdle()
-        #expect(honest.receive(upTo: .max) == nil && honest.lastStatus == .ok)
         // Each has its share of the queue, and the rest is refused. Their shares together are
         // longer than the limit of any connection.
         simulated.holdsBackground = true
-        let greedy = try (0..<8).map { _ in try client() }
+        let greedy = try (0..<8).map { _ in try simulated.frameClient() }
         for client in greedy { for _ in 0..<60 { client.ask(.genuine) } }
         simulated.runUntilIdle()
         for client in greedy {

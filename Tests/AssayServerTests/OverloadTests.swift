@@ -120,23 +120,6 @@ struct OverloadTests {
 
     // MARK: Line 88
 
-    /// A simulated server with one worker that takes 10 ms per request and has measured that, and a
-    /// client of it.
-    private func slowWorker(
-        queueDelayMilliseconds: UInt64
-    ) throws -> (SimulatedServer, SimulatedFrameClient) {
-        let simulated = try SimulatedServer(sliceNanoseconds: 10_000_000) {
-            $0.workers = 1
-            $0.limits.requestsPerSlice = 1
-            $0.limits.queueDelayMilliseconds = queueDelayMilliseconds
-        }
-        let client = SimulatedFrameClient(simulated.connect(), try SimulatedEvidence.all.get())
-        for _ in 0..<15 { client.ask(.mayWait) }
-        simulated.runUntilIdle()
-        #expect(client.receive(upTo: .max) == nil && client.unanswered == 0)
-        return (simulated, client)
-    }
-
     /// One worker that takes 10 ms per request.
     private func withSlowWorker(
         _ change: (inout ServerConfiguration) -> Void,
@@ -301,7 +284,9 @@ struct OverloadTests {
 
     @Test("line 88: the metrics of the documented alerts show an overload")
     func alerts() throws {
-        let (simulated, client) = try slowWorker(queueDelayMilliseconds: 400)
+        let (simulated, client) = try SimulatedServer.slow {
+            $0.limits.queueDelayMilliseconds = 400
+        }
         for _ in 0..<300 { client.ask(.genuine) }
         simulated.runUntilIdle()
         #expect(client.receive(upTo: .max) == nil && client.unanswered == 0)
@@ -330,7 +315,9 @@ struct OverloadTests {
 
     @Test("the queue refuses requests, but not those with mayWait")
     func mayWait() throws {
-        let (simulated, client) = try slowWorker(queueDelayMilliseconds: 50)
+        let (simulated, client) = try SimulatedServer.slow {
+            $0.limits.queueDelayMilliseconds = 50
+        }
         for id in 1...100 { client.ask(id % 2 == 0 ? .mayWait : .genuine) }
         simulated.runUntilIdle()
         #expect(client.receive(upTo: .max) == nil && client.unanswered == 0)

@@ -1,4 +1,5 @@
 import AssayWire
+import Testing
 
 @testable import AssayServer
 
@@ -128,6 +129,31 @@ final class SimulatedFrameClient: SimulatedClient {
             return answer.verdict == .valid ? wrong : nil
         default: return wrong
         }
+    }
+}
+
+extension SimulatedServer {
+    /// Connects a client of frames.
+    func frameClient() throws -> SimulatedFrameClient {
+        SimulatedFrameClient(connect(), try SimulatedEvidence.all.get())
+    }
+
+    /// A server with one worker that takes 10 ms per request and has measured that, and a client
+    /// of it.
+    static func slow(
+        _ change: (inout ServerConfiguration) -> Void
+    ) throws -> (SimulatedServer, SimulatedFrameClient) {
+        let simulated = try SimulatedServer(sliceNanoseconds: 10_000_000) {
+            $0.workers = 1
+            $0.limits.requestsPerSlice = 1
+            change(&$0)
+        }
+        let client = try simulated.frameClient()
+        for _ in 0..<15 { client.ask(.mayWait) }
+        simulated.runUntilIdle()
+        #expect(client.receive(upTo: .max) == nil && client.unanswered == 0)
+        #expect(client.lastStatus == .ok)
+        return (simulated, client)
     }
 }
 

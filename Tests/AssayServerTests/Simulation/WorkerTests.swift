@@ -7,10 +7,6 @@ import Testing
 
 /// Several workers that serve as one server, simulated.
 @Suite struct WorkerTests {
-    private func client(of simulated: SimulatedServer) throws -> SimulatedFrameClient {
-        SimulatedFrameClient(simulated.connect(), try SimulatedEvidence.all.get())
-    }
-
     /// Sends as many genuine tokens, and receives their answers.
     private func ask(
         _ count: Int, _ client: SimulatedFrameClient, of simulated: SimulatedServer
@@ -38,7 +34,7 @@ import Testing
     @Test("The tokens of one connection are verified by all workers, an even load by its own")
     func share() throws {
         let simulated = try SimulatedServer { $0.workers = 4 }
-        let one = try client(of: simulated)
+        let one = try simulated.frameClient()
         // The chain gets known, and the workers idle.
         ask(1, one, of: simulated)
         simulated.pass(milliseconds: 200)
@@ -55,7 +51,7 @@ import Testing
     @Test("However many requests of another connection wait, a socket waits for one slice")
     func readsBetweenSlices() throws {
         let simulated = try SimulatedServer(sliceNanoseconds: 600_000) { $0.workers = 1 }
-        let (busy, other) = (try client(of: simulated), try client(of: simulated))
+        let (busy, other) = (try simulated.frameClient(), try simulated.frameClient())
         ask(1, busy, of: simulated)
         ask(1, other, of: simulated)
         for _ in 0..<800 { busy.ask(.genuine) }
@@ -82,7 +78,7 @@ import Testing
     func takesTurns(call: RequestHead.Call, each: Int, inTurn most: Int) throws {
         let simulated = try SimulatedServer { $0.workers = 1 }
         let peers = (0..<300).map { _ in simulated.connect() }
-        let other = try client(of: simulated)
+        let other = try simulated.frameClient()
         ask(1, other, of: simulated)
         let before = simulated.metrics.answersSent
         let frame = RawClient.frame(RequestHead(id: 1, call: call))
@@ -125,7 +121,7 @@ import Testing
     @Test("Locks are taken for a read and for a slice, and none for a token")
     func locksOfTokens() throws {
         let simulated = try SimulatedServer { $0.workers = 1 }
-        let client = try client(of: simulated)
+        let client = try simulated.frameClient()
         for _ in 0..<3 { ask(250, client, of: simulated) }
         for _ in 0..<250 { client.ask(.genuine) }
         let before = LockCount.ofThisThread
@@ -161,7 +157,7 @@ import Testing
     @Test("A drain ends when every worker has answered what it accepted")
     func drain() throws {
         let simulated = try SimulatedServer { $0.workers = 3 }
-        let clients = try (0..<6).map { _ in try client(of: simulated) }
+        let clients = try (0..<6).map { _ in try simulated.frameClient() }
         simulated.runUntilIdle()
         for client in clients { for _ in 0..<20 { client.ask(.genuine) } }
         simulated.drain()
@@ -178,7 +174,7 @@ import Testing
     @Test("A reload reaches every worker: each refuses an app that was removed")
     func reload() throws {
         let simulated = try SimulatedServer { $0.workers = 3 }
-        let clients = try (0..<3).map { _ in try client(of: simulated) }
+        let clients = try (0..<3).map { _ in try simulated.frameClient() }
         for client in clients { ask(1, client, of: simulated) }
         var configuration: ServerConfiguration = simulated.configuration
         configuration.apps = ["other": configuration.apps["game"]!]
@@ -195,19 +191,19 @@ import Testing
     @Test("A server that nobody refers to serves on")
     func dropped() throws {
         let simulated = try SimulatedServer { $0.workers = 2 }
-        let client = try client(of: simulated)
+        let client = try simulated.frameClient()
         simulated.dropSupervisor()
         // Its timers run.
         simulated.pass(milliseconds: 500)
         ask(1, client, of: simulated)
-        let late = SimulatedFrameClient(simulated.connect(), try SimulatedEvidence.all.get())
+        let late = try simulated.frameClient()
         ask(1, late, of: simulated)
     }
 
     @Test("Metrics and held resources are those of all workers")
     func sums() throws {
         let simulated = try SimulatedServer { $0.workers = 3 }
-        let clients = try (0..<6).map { _ in try client(of: simulated) }
+        let clients = try (0..<6).map { _ in try simulated.frameClient() }
         for client in clients { ask(5, client, of: simulated) }
         #expect(simulated.heldResources.connections == 6)
         #expect(simulated.metrics.handled(.verify, .ok) == 30)
