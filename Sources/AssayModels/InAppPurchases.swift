@@ -45,7 +45,7 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
     package func plain(at position: Int) -> Compact? {
         let record = records[position]
         let id = record[.transactionId]
-        guard unknown.isEmpty || unknown[position] == nil, keys.isEmpty || keys[position] == nil,
+        guard unknown[position] == nil, keys[position] == nil,
             id.count != 1 || text[Int(id.start)] != UInt8(ascii: "0")
         else { return nil }
         return record

@@ -55,6 +55,10 @@ struct HTTP2Reading {
         case draining
 
         init(_ byte: UInt8) { self = Self(rawValue: byte % 4)! }
+
+        var limits: HTTP2Limits {
+            self == .silent ? HTTP2Reading.highLimits : HTTP2Reading.lowLimits
+        }
     }
 
     private struct Stream {
@@ -93,11 +97,9 @@ struct HTTP2Reading {
         return limits
     }()
 
-    private var limits: HTTP2Limits { manner == .silent ? Self.highLimits : Self.lowLimits }
-
     init(_ bytes: [UInt8], step: Int, _ manner: Manner) {
         self.manner = manner
-        connection = HTTP2Connection(manner == .silent ? Self.highLimits : Self.lowLimits)
+        connection = HTTP2Connection(manner.limits)
         var start = 0
         do throws(HTTP2Fault) {
             while start < bytes.count, !hasFailed {
@@ -148,7 +150,7 @@ struct HTTP2Reading {
             precondition(number <= output.last, "a stream behind the last of a GOAWAY")
             streams[number] = Stream(head: bytes)
             open.insert(number)
-            precondition(open.count <= Int(limits.streams), "more streams than admitted")
+            precondition(open.count <= Int(manner.limits.streams), "more streams than admitted")
             if manner == .draining, streams.count == 1 { drain() }
         case .data(let number, let range):
             precondition(range.upperBound <= bytes.count && !range.isEmpty)
