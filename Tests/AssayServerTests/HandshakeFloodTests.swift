@@ -168,11 +168,7 @@ import Testing
         try await Self.with(pki) {
             $0.handshakeMilliseconds = 1_000
         } _: { test, endpoint in
-            let flood = try (0..<300).map { _ in
-                let client = try BlockingClient(endpoint)
-                try client.send(hello)
-                return client
-            }
+            let flood = try Self.flood(test, endpoint, hello, waiting: 300)
             test.eventually { _ in test.log.count(of: "too many simultaneous TLS handshakes") > 0 }
             for client in flood { client.close() }
         }
