@@ -50,6 +50,22 @@ import Testing
         }
     }
 
+    /// The tables of pinned roots are built soon after the start, so this self-test is the usual
+    /// one.
+    @Test("A self-test that fails before any request is reported, once")
+    func selfTestBeforeRequests() throws {
+        let engine = EngineInUse(.portable, selfTest: { _ in false }, judge: { _ in true })
+        try withEngine(engine) { test, client in
+            test.server.advanceClock(byMilliseconds: 100)
+            #expect(test.log.gets("failed its self-test"))
+            let token = try Minted.transaction.get()
+            let count = UInt64(Limits.keyTableUses) + 8
+            for id in 1...count { try client.send(RawClient.verify(id, .transaction, token)) }
+            try client.expectAnswers(1...count)
+            #expect(test.log.count(of: "failed its self-test") == 1)
+        }
+    }
+
     @Test("A wrong answer is logged by its digest, and OpenSSL verifies from then on")
     func disagreement() throws {
         let engine = EngineInUse(.portable, selfTest: { _ in true }, judge: { _ in false })

@@ -17,6 +17,8 @@ public final class EngineInUse: Sendable {
     let answersPerAudit: Int
     let certificatesPerAudit: Int
     private let hasFailed = Atomic<Bool>(false)
+    /// Whether the self-test has failed and `takeFailedSelfTest` has not said so.
+    private let hasUnreportedFailure = Atomic<Bool>(false)
     private let waiting = Locked<[AuditedAnswer]>([])
     /// Lets `hasPendingAudits` answer without a lock.
     private let waitingCount = Atomic<Int>(0)
@@ -58,8 +60,15 @@ public final class EngineInUse: Sendable {
                 hasPassed.store(true, ordering: .releasing)
             } else {
                 hasFailed.store(true, ordering: .relaxed)
+                hasUnreportedFailure.store(true, ordering: .relaxed)
             }
         }
+    }
+
+    /// Whether the self-test has failed and nobody was told: true for one caller. Any thread that
+    /// builds a table can be the one that ran it.
+    package func takeFailedSelfTest() -> Bool {
+        hasUnreportedFailure.exchange(false, ordering: .relaxed)
     }
 
     /// The engine that verifies now: the chosen one, or OpenSSL once that has failed.

@@ -7,9 +7,8 @@ extension Verifier {
 
     /// Builds the tables of frequently used keys of tokens, and audits a sample of the answers.
     func doPendingWork(_ log: Log) {
-        let wasTrusted = engine.current == engine.chosen
         buildPendingTokenKeyTables()
-        if wasTrusted, engine.current != engine.chosen { log.writeFailedSelfTest(of: engine) }
+        reportFailedSelfTest(log)
         for answer in engine.audit() {
             log.write(
                 .error, "signature_engine_failed",
@@ -21,5 +20,16 @@ extension Verifier {
                     "key": .text(answer.key),
                 ])
         }
+    }
+
+    /// Builds the tables of the keys that sign certificates.
+    func buildIssuerTables(_ log: Log) {
+        buildPendingIssuerTables()
+        reportFailedSelfTest(log)
+    }
+
+    /// The self-test runs before the first table of either kind.
+    private func reportFailedSelfTest(_ log: Log) {
+        if engine.takeFailedSelfTest() { log.writeFailedSelfTest(of: engine) }
     }
 }

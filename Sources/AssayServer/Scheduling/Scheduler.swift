@@ -307,8 +307,8 @@ final class Scheduler {
     /// uses them. Called after the start, so that a start does not wait for them.
     private func buildIssuerTables() {
         for app in context.settings.apps.values where app.verifier.hasPendingIssuerTables {
-            let verifier = app.verifier
-            chainWorkers.submit { verifier.buildPendingIssuerTables() }
+            let (verifier, log) = (app.verifier, context.telemetry.log)
+            chainWorkers.submit { verifier.buildIssuerTables(log) }
         }
     }
 
