@@ -3,6 +3,9 @@
 
 # A crashed test's backtracer can outlive it and hold a script's output open.
 export SWIFT_BACKTRACE=enable=no
+# The tests of a process share a thread for each processor. Without a limit all of them start at
+# once, and one that waits for an answer resumes after a turn of all the others: half a minute.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 
 passed=()
 failed=()
