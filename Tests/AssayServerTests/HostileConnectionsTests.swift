@@ -85,6 +85,7 @@ struct HostileConnectionsTests {
     func slowReaders() throws {
         try withServer {
             $0.limits.framesPerTurn = 4
+            $0.limits.writeStallMilliseconds = 100_000
         } _: { test in
             let info = RawClient.frame(RequestHead(id: 1, call: .info))
             let requests = Array(repeatElement(info, count: 100).joined())
@@ -101,9 +102,9 @@ struct HostileConnectionsTests {
                 #expect(unwritten < clients.count * each)
                 try RawClient(test.tcp).expectPong()
                 for client in clients { _ = try? client.socket.receive(upTo: 1) }
-                test.server.advanceClock(byMilliseconds: 3_000)
+                test.server.advanceClock(byMilliseconds: 30_000)
             }
-            test.server.advanceClock(byMilliseconds: ServerLimits().writeStallMilliseconds)
+            test.server.advanceClock(byMilliseconds: 100_000)
             test.eventually(seconds: 60) { $0.connections == 0 }
         }
     }

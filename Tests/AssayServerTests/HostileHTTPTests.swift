@@ -114,7 +114,9 @@ struct HostileHTTPTests {
             // Refused already: no second answer.
             ("POST /v1/none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000\r\n\r\nabc", 404),
         ]
-        try withHTTPServer { test, endpoint in
+        try withHTTPServer {
+            $0.limits.useDefaultTimeLimits()
+        } _: { test, endpoint in
             let clients = try starts.map { start, _ in
                 let client = try HTTPClient(endpoint)
                 try client.send(start)

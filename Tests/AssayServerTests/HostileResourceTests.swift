@@ -248,6 +248,7 @@ struct HostileResourceTests {
         try withServer {
             $0.clock = clock.now
             $0.workers = 1
+            $0.limits.workerStallMilliseconds = 100_000
         } _: { test in
             let client = try RawClient(test.unix)
             let health = try RawClient(test.tcp)
@@ -260,9 +261,9 @@ struct HostileResourceTests {
             clock.arm()
             try client.send(RawClient.verify(1, .transaction, token))
             clock.isHeld.wait()
-            test.server.advanceClock(byMilliseconds: 5_000)
+            test.server.advanceClock(byMilliseconds: 50_000)
             #expect(try isServing())
-            test.server.advanceClock(byMilliseconds: 5_100)
+            test.server.advanceClock(byMilliseconds: 50_100)
             #expect(test.log.count(of: "worker_stalled") == 1)
             #expect(try !isServing())
             clock.release.open()

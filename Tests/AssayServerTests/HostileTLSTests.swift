@@ -299,7 +299,9 @@ import Testing
     )
     func writeStall() async throws {
         let pki = try TestPKI()
-        try await Self.with(pki.server(ofClients: false)) { test, endpoint in
+        try await Self.with(pki.server(ofClients: false)) {
+            $0.limits.useDefaultTimeLimits()
+        } _: { test, endpoint in
             let loop = try EventLoop(name: "stalled")
             try loop.start()
             let context = try pki.client()

@@ -178,7 +178,9 @@ import Testing
         .enabled(if: TimedTests.areEnabled)
     )
     func aSlowReaderIsPausedThenDisconnected() throws {
-        try withServer { test in
+        try withServer {
+            $0.limits.useDefaultTimeLimits()
+        } _: { test in
             let client = try RawClient(test.unix, receiveBuffer: 4096)
             let info = RawClient.frame(RequestHead(id: 1, call: .info))
             let sender = try WorkerPool(count: 1, name: "send")
@@ -204,7 +206,9 @@ import Testing
 
     /// A client that reads slowly gets every answer.
     @Test func aSlowReaderThatReadsIsServed() throws {
-        try withServer { test in
+        try withServer {
+            $0.limits.writeStallMilliseconds = 100_000
+        } _: { test in
             let client = try RawClient(test.unix, receiveBuffer: 4096)
             var bytes: [UInt8] = []
             for id in 1...60 as ClosedRange<UInt64> {
@@ -215,7 +219,7 @@ import Testing
             for id in 1...60 as ClosedRange<UInt64> {
                 #expect(try client.receive()?.head.id == id)
                 // Six times the limit of a stall, over all answers.
-                test.server.advanceClock(byMilliseconds: 1_000)
+                test.server.advanceClock(byMilliseconds: 10_000)
             }
             #expect(try client.receive() == nil)
         }

@@ -113,6 +113,26 @@ final class HeldClock: Sendable {
     }
 }
 
+extension ServerLimits {
+    /// Sets what ends a connection because of its peer's pace.
+    fileprivate mutating func setTimeLimits(to milliseconds: UInt64) {
+        handshakeMilliseconds = milliseconds
+        frameGraceMilliseconds = milliseconds
+        writeStallMilliseconds = milliseconds
+        drainMilliseconds = milliseconds
+    }
+
+    /// Sets the defaults of the product, which a test server has not. For tests in which peers
+    /// exceed them.
+    mutating func useDefaultTimeLimits() {
+        let limits = ServerLimits()
+        handshakeMilliseconds = limits.handshakeMilliseconds
+        frameGraceMilliseconds = limits.frameGraceMilliseconds
+        writeStallMilliseconds = limits.writeStallMilliseconds
+        drainMilliseconds = limits.drainMilliseconds
+    }
+}
+
 /// A server for the duration of a test, on a Unix socket and a TCP port.
 struct TestServer {
     let server: Server
@@ -137,6 +157,8 @@ struct TestServer {
         // A debug build on a busy machine can fall behind any load that a test sends.
         configuration.limits.queueDelayMilliseconds = UInt64(RawClient.patience)
         configuration.limits.longestTimeoutMilliseconds = RawClient.patience
+        // Nor is a client slow that waits for its processor. A test of a time limit sets it.
+        configuration.limits.setTimeLimits(to: UInt64(RawClient.patience))
         change(&configuration)
         server = try Server(configuration)
     }

@@ -84,7 +84,9 @@ import Testing
             RawClient.verify(1, .appReceipt, receipt),
             RawClient.verify(1, .transaction, token, app: "no such"),
         ] {
-            try withServer { test in
+            try withServer {
+                $0.limits.useDefaultTimeLimits()
+            } _: { test in
                 let silent = try RawClient(test.unix)
                 try silent.send(Array(frame.prefix(frame.count / 2)))
                 let slow = try RawClient(test.unix)
@@ -105,14 +107,17 @@ import Testing
 
     @Test func aFrameThatKeepsThePaceIsAccepted() throws {
         let receipt = try Minted.receipt(bytes: 400_000)
-        try withServer { test in
+        try withServer {
+            // Ten times the defaults, so that the test's own time does not count.
+            $0.limits.frameGraceMilliseconds = 50_000
+            $0.limits.frameBytesPerSecond = 6_400
+        } _: { test in
             let client = try RawClient(test.unix)
             let frame = RawClient.verify(1, .appReceipt, receipt)
-            // 55 KB a second, for longer than the grace period: the limit is 64 KB a second
-            // after that period.
+            // 5.5 KB a second, for longer than the grace period: the limit counts after it.
             for start in stride(from: 0, to: frame.count, by: 16 << 10) {
                 try client.send(Array(frame[start..<min(start + 16 << 10, frame.count)]))
-                try test.pass(milliseconds: 300)
+                try test.pass(milliseconds: 3_000)
             }
             #expect(try client.receive()?.head.status == .ok)
         }
@@ -127,6 +132,7 @@ import Testing
             $0.clock = clock.now
             $0.workers = 1
             $0.limits.requestsInFlight = 4
+            $0.limits.frameGraceMilliseconds = 50_000
         } _: { test in
             let client = try RawClient(test.unix)
             try client.expectPong()
@@ -142,7 +148,7 @@ import Testing
             // The rest arrives while the server does not look.
             try client.send(Array(bytes[first...]) + last.prefix(100))
             // Longer than the grace period.
-            try test.pass(milliseconds: 9_000)
+            try test.pass(milliseconds: 90_000)
             clock.release.open()
             try client.expectAnswers(1...8)
             try test.pass(milliseconds: 100)
