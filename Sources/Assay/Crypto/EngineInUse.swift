@@ -65,8 +65,8 @@ public final class EngineInUse: Sendable {
         }
     }
 
-    /// Whether the self-test has failed and nobody was told: true for one caller. Any thread that
-    /// builds a table can be the one that ran it.
+    /// Whether the self-test has failed and that is not reported: true for one caller. Any thread
+    /// that builds a table can be the one that ran it.
     package func takeFailedSelfTest() -> Bool {
         hasUnreportedFailure.exchange(false, ordering: .relaxed)
     }
