@@ -202,13 +202,15 @@ struct CurlTransportTests {
 
     @Test("a cancelled task and a closed transport end their transfers")
     func cancelled() async throws {
-        let store = try ScriptedStore { _, _ in .silence }
+        let arrived = [Latch(), Latch()]
+        let store = try ScriptedStore { _, number in
+            arrived[number - 1].open()
+            return .silence
+        }
         let transport = try Self.transport()
         let url = "http://127.0.0.1:\(store.port)/"
         let task = Task { await Self.send(transport, url) }
-        for _ in 0..<2000 where store.requests.isEmpty {
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        #expect(await arrived[0].opens())
         task.cancel()
         #expect(await task.value == .failure(.cancelled))
         let early = Task {
@@ -217,9 +219,7 @@ struct CurlTransportTests {
         }
         #expect(await early.value == .failure(.cancelled))
         let other = Task { await Self.send(transport, url) }
-        for _ in 0..<2000 where store.requests.count < 2 {
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        #expect(await arrived[1].opens())
         transport.close()
         #expect(await other.value == .failure(.cancelled))
         #expect(await Self.send(transport, url) == .failure(.cancelled))
