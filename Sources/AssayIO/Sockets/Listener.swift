@@ -124,15 +124,26 @@ package final class Listener: SocketHandle, StreamListener {
         guard !isClosing else { return }
         // Connections queued in an inherited socket stay there for the next process.
         guard !isInherited else { return close() }
-        refuseArrivals()
+        refuseNewHandshakes()
         resume()
-        while !isClosing, let descriptor = acceptWaiting() {
-            guard let socket = try? SystemSocket.open(descriptor, isUnix: isUnix, on: loop) else {
-                continue
+        repeat {
+            while !isClosing, let descriptor = acceptWaiting() {
+                let socket = try? SystemSocket.open(descriptor, isUnix: isUnix, on: loop)
+                if let socket { onConnection(Stream(socket, on: loop)) }
             }
-            onConnection(Stream(socket, on: loop))
-        }
+        } while !isClosing && handshakeEnds()
         close()
+    }
+
+    /// How long `finish` waits for the end of a TCP handshake: several round trips of a data
+    /// center. A client's side of the connection can be open before the server's is.
+    private static let handshakeMilliseconds: Int32 = 5
+
+    /// Waits for the end of a handshake that has begun. New ones are refused, so that this ends.
+    private func handshakeEnds() -> Bool {
+        guard !isUnix else { return false }
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&waiting, 1, Self.handshakeMilliseconds) > 0
     }
 
     /// Accepts the next connection of the system's queue; nil if there is none or on an error.
@@ -148,20 +159,29 @@ package final class Listener: SocketHandle, StreamListener {
         }
     }
 
-    /// Lets no more connections into the queue, so that closing resets none. TCP packets are
-    /// dropped before they make a connection, and clients retry, as with a machine that has just
-    /// lost its server. Unix sockets refuse.
-    private func refuseArrivals() {
-        if isUnix {
+    /// Lets no more connections into the queue, so that closing resets none. The first packet of a
+    /// TCP handshake is dropped, and its client tries again, as with a machine that has just lost
+    /// its server. Unix sockets refuse.
+    package func refuseNewHandshakes() {
+        guard !isUnix else {
             _ = shutdown(descriptor, Int32(SHUT_RD))
-        } else {
-            var drop = sock_filter(code: UInt16(BPF_RET | BPF_K), jt: 0, jf: 0, k: 0)
-            unsafe withUnsafeMutablePointer(to: &drop) { instruction in
-                var program = unsafe sock_fprog(len: 1, filter: instruction)
-                _ = unsafe setsockopt(
-                    descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program,
-                    socklen_t(MemoryLayout<sock_fprog>.size))
-            }
+            return
+        }
+        // Classic BPF: the filter sees a packet from its TCP header on (RFC 9293, section 3.1).
+        func code(_ code: Int32) -> UInt16 { UInt16(code) }
+        let (flags, syn) = (UInt32(13), UInt32(TH_SYN))
+        var filter = [
+            sock_filter(code: code(BPF_LD | BPF_B | BPF_ABS), jt: 0, jf: 0, k: flags),
+            sock_filter(code: code(BPF_JMP | BPF_JSET | BPF_K), jt: 0, jf: 1, k: syn),
+            sock_filter(code: code(BPF_RET | BPF_K), jt: 0, jf: 0, k: 0),
+            sock_filter(code: code(BPF_RET | BPF_K), jt: 0, jf: 0, k: .max),
+        ]
+        unsafe filter.withUnsafeMutableBufferPointer { filter in
+            var program = unsafe sock_fprog(
+                len: UInt16(filter.count), filter: filter.baseAddress)
+            _ = unsafe setsockopt(
+                descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+                socklen_t(MemoryLayout<sock_fprog>.size))
         }
     }
 
