@@ -59,6 +59,31 @@ import Testing
         #expect(server.hasEnded)
     }
 
+    /// A connection of frames ends after 100 ms of quiet. Here the client has to learn which stream
+    /// is the last: it could not repeat another one.
+    @Test("an idle connection does not end before its client knows the last stream")
+    func drainOfIdle() throws {
+        let server = try SimulatedServer()
+        let peer = SimulatedHTTP2Peer(server)
+        peer.isPolite = false
+        let message = RPCBytes.request(try Self.token())
+        peer.send(Bytes.call(1, message))
+        server.drain()
+        server.pass(milliseconds: 600)
+        peer.receive()
+        #expect(peer.ends.map(\.last) == [.max])
+        #expect(!peer.isAtEnd)
+        peer.send(Bytes.call(3, message))
+        #expect(peer[1].grpcStatus == 0 && peer[3].grpcStatus == 0)
+        server.pass(milliseconds: 1_000)
+        peer.receive()
+        #expect(peer.ends.map(\.last) == [.max, 3])
+        #expect(peer.isAtEnd)
+        peer.peer.finish()
+        server.pass(milliseconds: 500)
+        #expect(server.hasEnded)
+    }
+
     @Test("a stream behind the last one gets no answer, also before the client knows which it is")
     func lateStream() throws {
         let server = try SimulatedServer()

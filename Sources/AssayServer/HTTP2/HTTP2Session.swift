@@ -60,7 +60,11 @@ final class HTTP2Session: RequestSession {
     var heldBackBytes: Int { engine.unwrittenBytes }
     var openBytes: Int { streams.count * HTTP2Stream.memory }
     var isCollecting: Bool { collectedBytes > 0 }
-    var isBusy: Bool { !streams.isEmpty }
+    /// Also without a stream, from the drain's notice until the client knows the last one.
+    var isBusy: Bool {
+        if case .announced = end { return true }
+        return !streams.isEmpty
+    }
     /// Streams that begin after the end was announced do not get here.
     var acceptsWhileDraining: Bool { true }
 
