@@ -127,7 +127,7 @@ struct ResidentMemoryTests {
         try flood("waiting requests", 16, atLeast: 20 * mega, waiting)
     }
 
-    /// Compares the memory of a server with so many clients, of which each sends `bytes`.
+    /// Compares the memory of a server with this number of clients, each of which sends `bytes`.
     private func flood(
         _ state: String, _ count: Int, atLeast least: Double, _ bytes: (Int) throws -> [UInt8],
         _ sourceLocation: SourceLocation = #_sourceLocation
