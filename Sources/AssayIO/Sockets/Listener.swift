@@ -126,13 +126,17 @@ package final class Listener: SocketHandle, StreamListener {
         guard !isInherited else { return close() }
         refuseNewHandshakes()
         resume()
-        repeat {
-            while !isClosing, let descriptor = acceptWaiting() {
-                let socket = try? SystemSocket.open(descriptor, isUnix: isUnix, on: loop)
-                if let socket { onConnection(Stream(socket, on: loop)) }
-            }
-        } while !isClosing && handshakeEnds()
+        // Without a free descriptor the queue stays as it is, and nothing more can be accepted.
+        while !isClosing, acceptNext() || handshakeEnds() && acceptNext() {}
         close()
+    }
+
+    /// Accepts the next connection of the system's queue. Returns false if that is impossible.
+    private func acceptNext() -> Bool {
+        guard let descriptor = acceptWaiting() else { return false }
+        let socket = try? SystemSocket.open(descriptor, isUnix: isUnix, on: loop)
+        if let socket { onConnection(Stream(socket, on: loop)) }
+        return true
     }
 
     /// How long `finish` waits for the end of a TCP handshake: several round trips of a data
@@ -146,7 +150,7 @@ package final class Listener: SocketHandle, StreamListener {
         return unsafe poll(&waiting, 1, Self.handshakeMilliseconds) > 0
     }
 
-    /// Accepts the next connection of the system's queue; nil if there is none or on an error.
+    /// The next connection of the system's queue; nil if there is none or on an error.
     private func acceptWaiting() -> Int32? {
         while true {
             let accepted = accept(descriptor, nil, nil)
