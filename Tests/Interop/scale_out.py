@@ -272,6 +272,16 @@ def grpc_drains(fleet, program, report, seconds):
     fleet.stop()
 
 
+def open_to(count, clients, port, balancer):
+    """Opens connections up to a number, each after the balancer has counted the last: its threads
+    place connections of the same moment without each other's. Returns the counts."""
+    counts = []
+    while len(clients) < count:
+        clients.append(connect(port))
+        counts = spread(balancer, len(clients))
+    return counts
+
+
 def balance(fleet, program, report):
     """Idle connections while a server restarts: 12, then 6 more."""
     print("\nopen connections by server        12 opened   a restarts  6 opened  highest/lowest")
@@ -282,20 +292,19 @@ def balance(fleet, program, report):
         balancer = Balancer(program, fleet.work, port, fleet.rows("abc"), balance=method)
         for name in "abc":
             balancer.wait_for(name, up=True)
-        clients = [connect(port) for _ in range(12)]
-        counts = [spread(balancer, 12)]
+        clients = []
+        counts = [open_to(12, clients, port, balancer)]
         fleet.signal("a", signal.SIGTERM)
         balancer.wait_for("a", up=False)
         # A closed connection is opened again, as clients do.
-        for index, client in enumerate(clients):
-            if is_closed(client):
-                client.close()
-                clients[index] = connect(port)
+        for client in [client for client in clients if is_closed(client)]:
+            client.close()
+            clients.remove(client)
+        open_to(12, clients, port, balancer)
         fleet.start("a")
         balancer.wait_for("a", up=True)
         counts.append(spread(balancer, 12))
-        clients += [connect(port) for _ in range(6)]
-        counts.append(spread(balancer, 18))
+        counts.append(open_to(18, clients, port, balancer))
         low, high = min(counts[-1]), max(counts[-1])
         print(f"{method:<34}" + "".join(f"{'/'.join(map(str, row)):<12}" for row in counts)
               + f"{high}/{low}")
