@@ -7,6 +7,20 @@ export SWIFT_BACKTRACE=enable=no
 # once, and one that waits for an answer resumes after a turn of all the others: half a minute.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 
+# The build of script/check, with optimised arithmetic. It has a folder of its own, because its
+# options are its own.
+check_bin=$PWD/.build-check/debug
+build_check() {
+    ASSAY_OPTIMIZED=1 swift build --build-tests --scratch-path .build-check
+}
+# Runs tests of that build, by the command in `runner` if there is one. `swift test` locks its
+# folder, so that no second one could run beside.
+runner=()
+run_tests() { # OPTIONS...
+    ASSAY_BIN=$check_bin "${runner[@]}" "$check_bin/assayPackageTests.xctest" \
+        --testing-library swift-testing "$@"
+}
+
 passed=()
 failed=()
 table=()
