@@ -114,22 +114,22 @@ final class HeldClock: Sendable {
 }
 
 extension ServerLimits {
-    /// Sets what ends a connection because of its peer's pace.
+    /// What ends a connection because of its peer's pace.
+    private static var timeLimits: [WritableKeyPath<ServerLimits, UInt64>] {
+        [
+            \.handshakeMilliseconds, \.frameGraceMilliseconds, \.writeStallMilliseconds,
+            \.drainMilliseconds,
+        ]
+    }
+
     fileprivate mutating func setTimeLimits(to milliseconds: UInt64) {
-        handshakeMilliseconds = milliseconds
-        frameGraceMilliseconds = milliseconds
-        writeStallMilliseconds = milliseconds
-        drainMilliseconds = milliseconds
+        for limit in Self.timeLimits { self[keyPath: limit] = milliseconds }
     }
 
     /// Sets the defaults of the product, which a test server has not. For tests in which peers
     /// exceed them.
     mutating func useDefaultTimeLimits() {
-        let limits = ServerLimits()
-        handshakeMilliseconds = limits.handshakeMilliseconds
-        frameGraceMilliseconds = limits.frameGraceMilliseconds
-        writeStallMilliseconds = limits.writeStallMilliseconds
-        drainMilliseconds = limits.drainMilliseconds
+        for limit in Self.timeLimits { self[keyPath: limit] = ServerLimits()[keyPath: limit] }
     }
 }
 
