@@ -15,13 +15,8 @@ import Testing
             descriptor = socket(
                 AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
             if isDeaf {
-                var drop = sock_filter(code: UInt16(BPF_RET | BPF_K), jt: 0, jf: 0, k: 0)
-                unsafe withUnsafeMutablePointer(to: &drop) { instruction in
-                    var program = unsafe sock_fprog(len: 1, filter: instruction)
-                    _ = unsafe setsockopt(
-                        descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program,
-                        socklen_t(MemoryLayout<sock_fprog>.size))
-                }
+                let drop = sock_filter(code: UInt16(BPF_RET | BPF_K), jt: 0, jf: 0, k: 0)
+                Listener.attach([drop], to: descriptor)
             }
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)

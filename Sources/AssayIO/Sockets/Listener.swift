@@ -174,12 +174,18 @@ package final class Listener: SocketHandle, StreamListener {
         // Classic BPF: the filter sees a packet from its TCP header on (RFC 9293, section 3.1).
         func code(_ code: Int32) -> UInt16 { UInt16(code) }
         let (flags, syn) = (UInt32(13), UInt32(TH_SYN))
-        var filter = [
+        let filter = [
             sock_filter(code: code(BPF_LD | BPF_B | BPF_ABS), jt: 0, jf: 0, k: flags),
             sock_filter(code: code(BPF_JMP | BPF_JSET | BPF_K), jt: 0, jf: 1, k: syn),
             sock_filter(code: code(BPF_RET | BPF_K), jt: 0, jf: 0, k: 0),
             sock_filter(code: code(BPF_RET | BPF_K), jt: 0, jf: 0, k: .max),
         ]
+        Self.attach(filter, to: descriptor)
+    }
+
+    /// Lets a socket receive what the filter does not drop.
+    static func attach(_ filter: [sock_filter], to descriptor: Int32) {
+        var filter = filter
         unsafe filter.withUnsafeMutableBufferPointer { filter in
             var program = unsafe sock_fprog(
                 len: UInt16(filter.count), filter: filter.baseAddress)
