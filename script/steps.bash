@@ -1,5 +1,5 @@
-# Steps of script/check and script/test: runs them, keeps what they print, and lists the results.
-# To be sourced by bash, in the repository's root.
+# Steps of script/check and script/test: runs them, prints a line for each, and keeps what they print
+# in a log. To be sourced by bash, in the repository's root.
 
 # A crashed test's backtracer can outlive it and hold a script's output open.
 export SWIFT_BACKTRACE=enable=no
@@ -23,78 +23,138 @@ run_tests() { # OPTIONS...
 
 passed=()
 failed=()
-table=()
-logs=$(mktemp -d)
+# What each step printed, and its result.
+parts=$(mktemp -d)
+# All of it.
+log=.build-check/$(basename "$0").log
+mkdir -p .build-check
+: >"$log"
 declare -A beside=()
+ticker=
+
+# A step that was interrupted has no result yet; what it printed gets into the log.
 finish() {
-    local group
-    for group in "${beside[@]}"; do kill -- "-$group" 2>/dev/null; done
-    rm -rf "$logs"
+    local part
+    # A subshell that is killed early runs this, too.
+    if [ "$BASHPID" != $$ ]; then return; fi
+    end_progress
+    for part in "${beside[@]}"; do kill -- "-$part" 2>/dev/null; done
+    for part in "$parts"/*.output; do
+        if [ -e "$part" ]; then keep "$(basename "$part" .output)" "-- interrupted"; fi
+    done
+    rm -rf "$parts"
 }
 trap finish EXIT
 
-# Sets `used` to the processor time of all commands so far, in seconds.
-read_processor_time() {
-    times >"$logs/times" # In this shell: a subshell has times of its own.
-    used=$(awk -F '[ms ]' 'NR == 2 { printf "%d", 60 * $1 + $2 + 60 * $4 + $5 }' "$logs/times")
+# Moves what a command printed to the log.
+keep() { # NAME END
+    {
+        printf '\n== %s\n' "$1"
+        cat "$parts/$1.output"
+        echo "$2"
+    } >>"$log"
+    rm -f "$parts/$1.output"
 }
 
-step() { # NAME PROTECTS COMMAND...
-    local name=$1 protects=$2 start=$SECONDS result=passed before
-    read_processor_time
-    before=$used
+# Runs a command, and keeps what it prints, its status, its time and its processor time. To be called
+# in a subshell, which has processor times of its own.
+record() { # NAME COMMAND...
+    local name=$1 status
+    shift
+    SECONDS=0
+    "$@" >"$parts/$name.output" 2>&1 </dev/null
+    status=$?
+    times >"$parts/$name.times"
+    echo "$status $SECONDS" >"$parts/$name.result"
+}
+
+# The line of a step, without its result.
+title() { printf '%-14s %s ... ' "$1" "$2"; }
+
+# On a terminal, shows for how long a step has been running, and the last line that it printed.
+begin_progress() { # NAME PROTECTS
+    if ! [ -t 1 ]; then return; fi
+    {
+        while sleep 1; do
+            last=$(tail -n 1 "$parts/$1.output" 2>/dev/null | tr -d '[:cntrl:]')
+            line="$(title "$1" "$2")$((SECONDS - began)) s: $last"
+            printf '\r\e[K%s' "${line:0:$(($(tput cols 2>/dev/null || echo 80) - 1))}"
+        done
+    } &
+    ticker=$!
+}
+end_progress() {
+    if [ -z "$ticker" ]; then return; fi
+    kill "$ticker" 2>/dev/null
+    wait "$ticker" 2>/dev/null
+    ticker=
+    printf '\r\e[K'
+}
+
+# Runs a command, or waits for the one that was started under this name.
+step() { # NAME PROTECTS [COMMAND...]
+    local name=$1 protects=$2 result=passed status=1 seconds=0 processor began=$SECONDS
     shift 2
-    printf '\n== %s: %s\n' "$name" "$protects"
-    if "$@" 2>&1 | tee "$logs/$name"; then
+    title "$name" "$protects"
+    begin_progress "$name" "$protects"
+    if [ $# != 0 ]; then
+        (record "$name" "$@")
+    else
+        finished "$name"
+    fi
+    if [ -n "$ticker" ]; then
+        end_progress
+        title "$name" "$protects"
+    fi
+    # A command that was killed, or that left its shell, has none.
+    if [ -e "$parts/$name.result" ]; then read -r status seconds <"$parts/$name.result"; fi
+    processor=$(awk -F '[ms ]' '{ sum += 60 * $1 + $2 + 60 * $4 + $5 } END { printf "%d", sum }' \
+        "$parts/$name.times" 2>/dev/null)
+    if [ "$status" != 0 ]; then result=FAILED; fi
+    echo "$result, $seconds s"
+    if [ "$status" = 0 ]; then
         passed+=("$name")
+        grep -h '^skipped: ' "$parts/$name.output" | sort -u | sed 's/^/    /'
     else
         failed+=("$name")
-        result=FAILED
+        reasons "$parts/$name.output" "$status" | cut -c 1-300 | sed 's/^/    /'
     fi
-    read_processor_time
-    local seconds=$((SECONDS - start))
-    # One that ran beside others took its own time.
-    if [ -e "$logs/$name.seconds" ]; then seconds=$(<"$logs/$name.seconds"); fi
-    echo "-- $result after $seconds s, $((used - before)) s of processor time"
-    table+=("$(printf '%-6s %5d s  %-22s %s' "$result" "$seconds" "$name" "$protects")")
+    keep "$name" \
+        "-- $result after $seconds s, ${processor:-0} s of processor time, with status $status"
 }
 
-# Starts a command beside the next steps, in a process group of its own.
+# Starts a command beside the next steps, in a process group of its own. A step of its name without a
+# command waits for it.
 start() { # NAME NICENESS COMMAND...
     local name=$1 niceness=$2
     shift 2
-    : >"$logs/$name.output"
     set -m
-    {
-        SECONDS=0
-        "$@"
-        echo $? >"$logs/$name.status"
-        echo "$SECONDS" >"$logs/$name.seconds"
-    } >"$logs/$name.output" 2>&1 </dev/null &
+    record "$name" "$@" &
     beside[$name]=$!
     set +m
     # A short command has ended by now.
     renice -n "$niceness" -g "${beside[$name]}" >/dev/null 2>&1 || true
 }
 
-# Prints what a started command prints until it ends, and returns its status.
+# Waits for a started command.
 finished() { # NAME
-    local status=1 # That of a command that was killed.
-    tail --pid="${beside[$1]}" -n +1 -f "$logs/$1.output"
-    if [ -e "$logs/$1.status" ]; then status=$(<"$logs/$1.status"); fi
-    return "$status"
+    wait "${beside[$1]}"
+    unset "beside[$1]"
 }
 
-# Prints a line a step, repeats why steps failed, and returns 0 when none did.
+# Prints why a step failed, by what it printed.
+reasons() { # FILE STATUS
+    local issue='✘ .* recorded an issue|^↳|✘ Test run|Fatal error|Segmentation fault|Illegal instruction|Aborted|Killed|Terminated'
+    local fault='error:|Error: |ERROR:|WARNING: ThreadSanitizer|<-- unexpected|FAILED|DEFECT'
+    # The first kind that there is: a test's log has errors that the test expects.
+    grep -m 12 -E "$issue" "$1" || grep -m 12 -E "$fault" "$1" || tail -n 8 "$1"
+    echo "exit status $2"
+}
+
+# Names the steps that failed, and the log; returns 0 when none did.
 summary() {
-    local name
-    echo
-    printf '%s\n' "${table[@]}"
-    for name in ${failed[@]+"${failed[@]}"}; do
-        echo "FAILED: $name"
-        grep -E '✘|: error:|ERROR:|WARNING: ThreadSanitizer|<-- unexpected|FAILED|DEFECT' "$logs/$name" |
-            head -n 8 | cut -c 1-300
-    done
+    if [ "${#failed[@]}" != 0 ]; then echo "FAILED: ${failed[*]}"; fi
+    echo "log: $log"
     echo "${#passed[@]} passed, ${#failed[@]} failed"
     [ "${#failed[@]}" = 0 ]
 }
