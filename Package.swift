@@ -30,8 +30,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
-        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
-        .package(url: "https://github.com/apple/swift-numerics", from: "1.0.0"),
     ],
     targets: [
         // C libraries: one system module each.
@@ -113,9 +111,7 @@ let package = Package(
             swiftSettings: settings),
         // Plots and bars of pages.
         .target(
-            name: "AssayHTML",
-            dependencies: ["AssayBytes", .product(name: "RealModule", package: "swift-numerics")],
-            swiftSettings: settings),
+            name: "AssayHTML", dependencies: ["AssayBytes"], swiftSettings: settings),
         // Health, metrics and the status page, over HTTP.
         .target(
             name: "AssayAdmin",
@@ -144,8 +140,6 @@ let package = Package(
             dependencies: [
                 "AssayBytes", "AssayClient", "AssayHTML", "AssayIO", "AssayMint", "AssayModels",
                 "AssayWire",
-                .product(name: "Histogram", package: "hdrhistogram-swift"),
-                .product(name: "RealModule", package: "swift-numerics"),
             ],
             swiftSettings: settings),
         .target(
@@ -266,7 +260,6 @@ let package = Package(
             dependencies: [
                 "AssayLoad", "Assay", "AssayBytes", "AssayClient", "AssayHTML", "AssayIO",
                 "AssayMint", "AssayModels", "AssayServer", "AssayWire", "TestSupport",
-                .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: settings),
         .testTarget(

@@ -1,5 +1,3 @@
-import RealModule
-
 /// A line plot for a page: HTML with an inline SVG drawing, without scripts or external
 /// resources.
 ///

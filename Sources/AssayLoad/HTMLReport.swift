@@ -1,6 +1,4 @@
 package import AssayHTML
-import Histogram
-import RealModule
 
 /// A report of one run as a self-contained HTML file.
 package struct HTMLReport {

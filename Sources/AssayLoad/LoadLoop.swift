@@ -2,7 +2,6 @@ import AssayClient
 import AssayIO
 import AssayModels
 import AssayWire
-import Histogram
 
 /// One thread of a load run: its connections, its share of the rate, and its results.
 ///
@@ -32,7 +31,7 @@ final class LoadLoop: @unchecked Sendable {
     /// The results of a short interval of the running test.
     struct Glimpse: Sendable {
         var all = GroupTally()
-        var lateness = Latencies.empty()
+        var lateness = Latencies()
         var inFlight = 0
 
         mutating func add(_ other: Glimpse) {

@@ -1,5 +1,4 @@
 import AssayBytes
-import Histogram
 
 /// The results of a run.
 package struct LoadResult: Sendable {
@@ -58,7 +57,7 @@ package struct LoadResult: Sendable {
     /// The reason why the generator, not the server, limited the figures; nil if they are valid.
     package var lateReason: String? {
         guard case .open(let rate, _) = settings.pace, counts.sent > 0 else { return nil }
-        let p99 = lateness.valueAtPercentile(99)
+        let p99 = lateness.value(at: 99)
         if p99 > settings.latenessLimit {
             return "one request in a hundred was sent more than \((Double(p99) / 1e6).short) ms "
                 + "late; the limit is \((Double(settings.latenessLimit) / 1e6).short) ms "
@@ -89,19 +88,14 @@ package struct LoadResult: Sendable {
     package var percentileCurve: [(percent: Double, milliseconds: Double)] {
         var curve: [(percent: Double, milliseconds: Double)] = []
         for step in latencies.percentiles(ticksPerHalfDistance: 10)
-        where step.percentileLevelIteratedTo < 100 {
-            curve.append((step.percentileLevelIteratedTo, Double(step.value) / 1e6))
+        where step.percentile < 100 {
+            curve.append((step.percentile, Double(step.value) / 1e6))
         }
         return curve
     }
 
     /// The percentile distribution in HdrHistogram's text form, in milliseconds, for its plotter.
-    package var percentileDistribution: String {
-        var text = ""
-        latencies.outputPercentileDistribution(
-            to: &text, outputValueUnitScalingRatio: 1e6, percentileTicksPerHalfDistance: 5)
-        return text
-    }
+    package var percentileDistribution: String { latencies.percentileDistribution }
 }
 
 extension Double {

@@ -1,5 +1,5 @@
+import AssayHTML
 import AssayMint
-import RealModule
 
 /// The due times of the requests of an open loop, in nanoseconds. Does not depend on answers to
 /// earlier requests.

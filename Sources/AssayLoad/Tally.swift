@@ -1,5 +1,3 @@
-package import Histogram
-
 /// The number of requests by outcome.
 package struct Counts: Sendable, Equatable {
     package var sent = 0
@@ -23,26 +21,6 @@ package struct Counts: Sendable, Equatable {
     }
 }
 
-/// Latencies in nanoseconds, with three significant digits.
-package typealias Latencies = Histogram<UInt64>
-
-extension Latencies {
-    static func empty() -> Latencies {
-        Histogram(
-            lowestDiscernibleValue: 1000, highestTrackableValue: LoadLimits.longestLatency,
-            numberOfSignificantValueDigits: .three)
-    }
-
-    mutating func note(_ nanoseconds: UInt64) {
-        record(Swift.min(nanoseconds, LoadLimits.longestLatency))
-    }
-
-    /// The latency at a percentile, in milliseconds.
-    package func milliseconds(at percentile: Double) -> Double {
-        totalCount == 0 ? 0 : Double(valueAtPercentile(percentile)) / 1e6
-    }
-}
-
 /// The outcome of one request.
 enum Outcome: Sendable {
     case correct
@@ -56,7 +34,7 @@ enum Outcome: Sendable {
 struct GroupTally: Sendable {
     var counts = Counts()
     /// Latencies of correct answers, measured from the time when the request was due.
-    var latencies = Latencies.empty()
+    var latencies = Latencies()
 
     mutating func note(_ outcome: Outcome, latency: UInt64) {
         switch outcome {
@@ -79,7 +57,7 @@ struct GroupTally: Sendable {
 struct Tally: Sendable {
     var groups: [GroupTally]
     /// How late requests were sent, relative to their due times.
-    var lateness = Latencies.empty()
+    var lateness = Latencies()
     /// The number of incorrect outcomes by description.
     var complaints: [String: Int] = [:]
     /// The time of the last answer.

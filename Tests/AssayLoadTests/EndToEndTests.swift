@@ -5,7 +5,6 @@ import AssayMint
 import AssayModels
 import AssayServer
 import Glibc
-import Histogram
 import TestSupport
 import Testing
 

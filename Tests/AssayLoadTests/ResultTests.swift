@@ -1,6 +1,5 @@
 import AssayIO
 import Foundation
-import Histogram
 import Testing
 
 @testable import AssayLoad
@@ -178,24 +177,6 @@ struct ResultTests {
             }
         }
         #expect(open == [])
-    }
-
-    @Test("HdrHistogram's text: percentiles rise to the number of all answers")
-    func hgrm() throws {
-        var result = fakeResult().tally
-        for index in 1...1000 { result.groups[0].latencies.note(UInt64(index) * 10_000) }
-        var text = ""
-        result.groups[0].latencies.outputPercentileDistribution(
-            to: &text, outputValueUnitScalingRatio: 1e6, percentileTicksPerHalfDistance: 5)
-        let own = fakeResult().percentileDistribution
-        #expect(own.contains("Total count") && own.contains("Percentile"))
-        let rows = text.split(separator: "\n").compactMap { line -> (Double, Double)? in
-            let fields = line.split(separator: " ").compactMap { Double($0) }
-            return fields.count >= 3 ? (fields[0], fields[1]) : nil
-        }
-        #expect(rows.count > 10)
-        #expect(zip(rows, rows.dropFirst()).allSatisfy { $0.0 <= $1.0 && $0.1 <= $1.1 })
-        #expect(rows.last?.1 == 1)
     }
 
     @Test(
