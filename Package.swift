@@ -271,6 +271,9 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(name: "BenchTests", dependencies: ["bench"], swiftSettings: settings),
+        // The form of the sources and pages. Imports no module of the product, so that the quick
+        // check of one target builds little.
+        .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -301,7 +304,7 @@ if Context.environment["ASSAY_DOCS"] != nil {
 if Context.environment["ASSAY_OPTIMIZED"] != nil {
     for target in package.targets {
         switch target.name {
-        case "Assay", "AssayBytes", "AssayCurves", "AssayEntitlements", "bench":
+        case "Assay", "AssayBytes", "AssayCurves":
             target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
         case "CAssayBase64", "CAssayP256", "CAssayP384":
             target.cSettings = (target.cSettings ?? []) + [.unsafeFlags(["-O2"])]

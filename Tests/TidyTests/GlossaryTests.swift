@@ -63,7 +63,7 @@ struct TidyGlossaryTests {
         ".swift", ".md", ".py", ".txt", ".proto", ".service", ".socket", ".yaml", ".c", ".h",
     ]
     /// This file lists the words.
-    private static let own = "Tests/AssayCommandTests/GlossaryTests.swift"
+    private static let own = "Tests/TidyTests/GlossaryTests.swift"
 
     private static func paths() -> [String] {
         let root = Vectors.packageRoot + "/"

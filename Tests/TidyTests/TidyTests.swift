@@ -141,6 +141,20 @@ struct TidyTests {
         #expect(offences == [])
     }
 
+    /// The calls of `Vectors` that read data; not the ones that name a file of the repository.
+    private static let readers = ["has(", "files(", "folder(", "cases(", "bytes(\""].map {
+        "Vectors" + "." + $0
+    }
+
+    @Test("what reads vectors is a suite, which script/check --vectors finds by its calls")
+    func vectorSuites() {
+        let others = Self.files.filter { file in
+            file.path.hasPrefix("Tests/") && !file.path.hasSuffix("Tests.swift")
+                && file.lines.contains { line in Self.readers.contains { line.contains($0) } }
+        }
+        #expect(others.map(\.path) == [])
+    }
+
     @Test("a test that counts vectors is skipped without them, and never returns early")
     func vectors() {
         for file in Self.files where file.path.hasPrefix("Tests/Assay") {
@@ -148,7 +162,7 @@ struct TidyTests {
             // From one test's attribute to the next.
             for test in text.split(separator: "@" + "Test").dropFirst()
             where test.contains("Vectors" + ".report(") {
-                #expect(test.contains("Vectors.has("), "\(file.path): \(test.prefix(120))")
+                #expect(test.contains(Self.readers[0]), "\(file.path): \(test.prefix(120))")
             }
             #expect(!text.contains("return Vectors" + ".report"), "\(file.path)")
         }
@@ -203,13 +217,19 @@ struct TidyTests {
     @Test("the tests named in HOSTILE.md exist")
     func hostile() throws {
         let table = try Self.text("Tests/HOSTILE.md")
-        let sources = Self.files.filter { $0.path.hasPrefix("Tests/") }
-            .map { $0.lines.joined(separator: "\n") }
+        // The types and functions that each file declares.
+        let sources = Self.files.filter { $0.path.hasPrefix("Tests/") }.map { file in
+            Set(
+                file.lines.flatMap { line -> [String] in
+                    let words = line.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+                    return zip(words, words.dropFirst())
+                        .filter { $0.0 == "struct" || $0.0 == "func" }.map { "\($0.0) \($0.1)" }
+                })
+        }
         var names = 0
         for match in table.matches(of: /`(\w+)\/(\w+)`/) where match.1 != "script" {
-            let isThere = sources.contains { source in
-                [" ", ":"].contains { source.contains("struct \(match.1)\($0)") }
-                    && source.contains("func \(match.2)(")
+            let isThere = sources.contains {
+                $0.contains("struct \(match.1)") && $0.contains("func \(match.2)")
             }
             #expect(isThere, "\(match.0)")
             names += 1
