@@ -43,7 +43,7 @@ def built(product):
         [os.path.join(ROOT, "script/bin-path")], capture_output=True, text=True, check=True).stdout.strip()
     program = os.path.join(folder, product)
     if not os.path.exists(program):
-        raise SystemExit(f"conformance: {program} is missing; run swift build first")
+        raise SystemExit(f"conformance: {program} is missing; run swift build or script/check first")
     return program
 
 
