@@ -1,5 +1,5 @@
 # Steps of script/check and script/test: runs them, prints a line for each, and keeps what they print
-# in a log. To be sourced by bash, in the repository's root.
+# in a log. To be sourced by bash in the repository's root, with or without `set -e`.
 
 # A crashed test's backtracer can outlive it and hold a script's output open.
 export SWIFT_BACKTRACE=enable=no
@@ -10,8 +10,26 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 # The build of script/check, with optimised arithmetic. It has a folder of its own, because its
 # options are its own.
 check_bin=$PWD/.build-check/debug
-build_check() {
-    ASSAY_OPTIMIZED=1 swift build --build-tests --scratch-path .build-check
+# What the compiler measured, for script/compile-time.
+compile_times=$PWD/.build-check/compile-time
+build_check() { # OPTIONS...: of swift build, by default to build everything
+    if [ $# = 0 ]; then set -- --build-tests; fi
+    # Builds add to each other from a first one on, until a source changes.
+    if ! [ -e .build-check/build.db ]; then
+        rm -rf "$compile_times"
+        mkdir -p "$compile_times"
+        touch "$compile_times/whole"
+    elif ! is_whole_build; then
+        rm -rf "$compile_times"
+        mkdir -p "$compile_times"
+    fi
+    ASSAY_OPTIMIZED=1 swift build --scratch-path .build-check \
+        -Xswiftc -stats-output-dir -Xswiftc "$compile_times" "$@"
+}
+# Whether the measured builds compiled each source of now, once.
+is_whole_build() {
+    [ -e "$compile_times/whole" ] && [ -z "$(find Package.swift Sources Tests bench conformance \
+        clients/swift -newer "$compile_times/whole" -name '*.swift' -print -quit)" ]
 }
 # Runs tests of that build, by the command in `runner` if there is one. `swift test` locks its
 # folder, so that no second one could run beside.
@@ -38,7 +56,7 @@ finish() {
     # A subshell that is killed early runs this, too.
     if [ "$BASHPID" != $$ ]; then return; fi
     end_progress
-    for part in "${beside[@]}"; do kill -- "-$part" 2>/dev/null; done
+    for part in "${beside[@]}"; do kill -- "-$part" 2>/dev/null || true; done
     for part in "$parts"/*.output; do
         if [ -e "$part" ]; then keep "$(basename "$part" .output)" "-- interrupted"; fi
     done
@@ -56,14 +74,18 @@ keep() { # NAME END
     rm -f "$parts/$1.output"
 }
 
+# Prints the comment at the head of the script.
+usage() {
+    sed -n '2,/^set /{ /^set /d; s/^# \{0,1\}//; p; }' "$0"
+}
+
 # Runs a command, and keeps what it prints, its status, its time and its processor time. To be called
 # in a subshell, which has processor times of its own.
 record() { # NAME COMMAND...
-    local name=$1 status
+    local name=$1 status=0
     shift
     SECONDS=0
-    "$@" >"$parts/$name.output" 2>&1 </dev/null
-    status=$?
+    "$@" >"$parts/$name.output" 2>&1 </dev/null || status=$?
     times >"$parts/$name.times"
     echo "$status $SECONDS" >"$parts/$name.result"
 }
@@ -76,7 +98,7 @@ begin_progress() { # NAME PROTECTS
     if ! [ -t 1 ]; then return; fi
     {
         while sleep 1; do
-            last=$(tail -n 1 "$parts/$1.output" 2>/dev/null | tr -d '[:cntrl:]')
+            last=$(tail -n 1 "$parts/$1.output" 2>/dev/null | tr -d '[:cntrl:]') || true
             line="$(title "$1" "$2")$((SECONDS - began)) s: $last"
             printf '\r\e[K%s' "${line:0:$(($(tput cols 2>/dev/null || echo 80) - 1))}"
         done
@@ -85,8 +107,8 @@ begin_progress() { # NAME PROTECTS
 }
 end_progress() {
     if [ -z "$ticker" ]; then return; fi
-    kill "$ticker" 2>/dev/null
-    wait "$ticker" 2>/dev/null
+    kill "$ticker" 2>/dev/null || true
+    wait "$ticker" 2>/dev/null || true
     ticker=
     printf '\r\e[K'
 }
@@ -98,7 +120,7 @@ step() { # NAME PROTECTS [COMMAND...]
     title "$name" "$protects"
     begin_progress "$name" "$protects"
     if [ $# != 0 ]; then
-        (record "$name" "$@")
+        (record "$name" "$@") || true
     else
         finished "$name"
     fi
@@ -109,12 +131,12 @@ step() { # NAME PROTECTS [COMMAND...]
     # A command that was killed, or that left its shell, has none.
     if [ -e "$parts/$name.result" ]; then read -r status seconds <"$parts/$name.result"; fi
     processor=$(awk -F '[ms ]' '{ sum += 60 * $1 + $2 + 60 * $4 + $5 } END { printf "%d", sum }' \
-        "$parts/$name.times" 2>/dev/null)
+        "$parts/$name.times" 2>/dev/null) || true
     if [ "$status" != 0 ]; then result=FAILED; fi
     echo "$result, $seconds s"
     if [ "$status" = 0 ]; then
         passed+=("$name")
-        grep -h '^skipped: ' "$parts/$name.output" | sort -u | sed 's/^/    /'
+        sed -n 's/^skipped: /    &/p' "$parts/$name.output" | sort -u
     else
         failed+=("$name")
         reasons "$parts/$name.output" "$status" | cut -c 1-300 | sed 's/^/    /'
@@ -138,7 +160,7 @@ start() { # NAME NICENESS COMMAND...
 
 # Waits for a started command.
 finished() { # NAME
-    wait "${beside[$1]}"
+    wait "${beside[$1]}" || true
     unset "beside[$1]"
 }
 
