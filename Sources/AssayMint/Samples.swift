@@ -75,7 +75,8 @@ public enum Samples {
 
     /// Returns the payload of a signed app transaction (AppTransaction), as a device receives it.
     ///
-    /// Its `deviceVerification` has the right form but binds to no device.
+    /// Its `deviceVerification` has the right form but binds to no device. As the App Store
+    /// does, it names the version 1.0 as the first one of each customer of the Sandbox.
     public static func appTransaction(
         index: Int, bundleId: String, appAppleId: Int64, environment: StoreEnvironment,
         signedDate: Timestamp
@@ -91,7 +92,8 @@ public enum Samples {
             payload.member("versionExternalIdentifier", 873_214_559 as Int64)
             payload.member("receiptCreationDate", signed)
             payload.member("originalPurchaseDate", signed - 400 * day)
-            payload.member("originalApplicationVersion", "3877")
+            payload.member(
+                "originalApplicationVersion", environment == .sandbox ? "1.0" : "3877")
             payload.member(
                 "deviceVerification", String(decoding: Base64.encode(digest.span), as: UTF8.self))
             payload.member("deviceVerificationNonce", uuid(2, index))

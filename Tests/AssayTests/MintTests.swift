@@ -40,6 +40,19 @@ import Testing
         #expect(try verify(mixed, at: Self.now, tool).status != 0)
     }
 
+    @Test(
+        "the first version of each customer of the Sandbox is 1.0",
+        arguments: [
+            (StoreEnvironment.production, "3877"), (.sandbox, "1.0"), (.xcode, "3877"),
+        ])
+    func originalVersion(environment: StoreEnvironment, version: String) {
+        let payload = Samples.appTransaction(
+            index: 1, bundleId: Fixture.bundle, appAppleId: 1, environment: environment,
+            signedDate: Self.now)
+        let text = String(decoding: payload, as: UTF8.self)
+        #expect(text.contains(#""originalApplicationVersion":"\#(version)""#), "\(text)")
+    }
+
     @Test func opensslAcceptsFurtherChains() throws {
         guard let tool = try OpenSSLTool() else { return }
         defer { tool.cleanUp() }
