@@ -17,9 +17,8 @@ public struct EvidenceItem: Sendable {
         named ?? EvidenceIdentifiers(of: verification.evidence)
     }
 
-    /// Creates an item.
-    ///
-    /// - Parameter identifiers: of a verification without its payload, as a server answers it.
+    /// Creates an item. A verification without its payload, as a server answers it, needs its
+    /// `identifiers`.
     public init(
         _ verification: Verification, label: String? = nil,
         identifiers: EvidenceIdentifiers? = nil

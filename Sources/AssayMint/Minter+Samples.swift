@@ -50,8 +50,7 @@ extension Minter {
 
     /// Returns a signed notification with a nested signed transaction and signed renewal info.
     ///
-    /// - Parameter inner: The minter of the nested JWS; nil for this one. Tests use it for a
-    ///   second signer.
+    /// `inner` is the minter of the nested JWS; nil is this one. Tests use it for a second signer.
     public func mintNotification(
         index: Int, bundleId: String, appAppleId: Int64, environment: StoreEnvironment,
         signedDate: Timestamp, inner: Minter? = nil

@@ -48,7 +48,7 @@ public struct ReceiptMinter: Sendable {
     }
 
     /// Returns a receipt as base64, the form that users of StoreKit's appStoreReceiptURL send.
-    /// - Parameter lineLength: Characters between line breaks (CR LF); nil for no line breaks.
+    /// A line has `lineLength` characters and ends with CR LF; nil is one line without an end.
     public static func base64(_ receipt: [UInt8], lineLength: Int? = nil) -> [UInt8] {
         let text = Base64.encode(receipt.span)
         guard let lineLength else { return text }

@@ -2,9 +2,8 @@ import AssayBytes
 public import AssayModels
 
 extension Samples {
-    /// Returns the text of a purchase that Google Play signs (INAPP_PURCHASE_DATA).
-    ///
-    /// - Parameter state: 0 purchased, 4 pending.
+    /// Returns the text of a purchase that Google Play signs (INAPP_PURCHASE_DATA). The
+    /// state is 0 for purchased, 4 for pending.
     public static func googlePurchase(
         index: Int, bundleId: String, productId: String, environment: StoreEnvironment,
         signedDate: Timestamp, state: Int64 = 0
@@ -26,9 +25,8 @@ extension Samples {
         return writer.text
     }
 
-    /// Returns the text of a purchase that Huawei AppGallery signs (InAppPurchaseData).
-    ///
-    /// - Parameter state: 0 purchased, 3 pending.
+    /// Returns the text of a purchase that Huawei AppGallery signs (InAppPurchaseData). The
+    /// state is 0 for purchased, 3 for pending.
     public static func huaweiPurchase(
         index: Int, bundleId: String, productId: String, environment: StoreEnvironment,
         signedDate: Timestamp, state: Int64 = 0
@@ -58,9 +56,8 @@ extension Samples {
         return writer.text
     }
 
-    /// Returns the payload of a purchase that Huawei's IAP Kit signs on HarmonyOS.
-    ///
-    /// - Parameter type: 0 consumable, 1 non-consumable, 2 and 3 subscriptions.
+    /// Returns the payload of a purchase that Huawei's IAP Kit signs on HarmonyOS. The type
+    /// is 0 for a consumable, 1 for a non-consumable, 2 and 3 for subscriptions.
     public static func harmonyPurchase(
         index: Int, applicationId: String, productId: String, environment: StoreEnvironment,
         signedDate: Timestamp, type: Int64 = 1

@@ -24,9 +24,7 @@ public struct StoreMinter: Sendable {
         }
     }
 
-    /// Reads a private RSA key in PEM.
-    ///
-    /// - Parameter name: the file's name, for errors.
+    /// Reads a private RSA key in PEM. Errors name the file.
     public init(pem: [UInt8], named name: String) throws(MintError) {
         do throws(SigningKeyError) {
             key = try SigningKey(encoded: pem)

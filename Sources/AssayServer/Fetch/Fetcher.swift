@@ -5,10 +5,9 @@ public import AssayEntitlements
 public protocol Fetcher: Sendable {
     /// Asks for the lists, verifies every answer, and decides what the customer owns.
     ///
-    /// - Parameters:
-    ///   - timeout: the time for all of it.
-    ///   - hold: asks the server for the memory of the answers received so far, in bytes. A fetcher
-    ///     calls it with each answer, and ends with `cancelled` if it returns false.
+    /// The timeout is the time for all of it. `hold` asks the server for the memory of the answers
+    /// received so far, in bytes. A fetcher calls it with each answer, and ends with `cancelled` if
+    /// it returns false.
     func fetch(
         _ query: CustomerQuery, timeout: Duration,
         holding hold: @escaping @Sendable (_ bytes: Int) async -> Bool

@@ -7,11 +7,8 @@ public final class KeyFileService: Sendable {
     private let loop: EventLoop
     private let keeper: LoopBound<KeyFileKeeper>
 
-    /// Starts the thread. `apply` gives it files.
-    ///
-    /// - Parameters:
-    ///   - log: receives what was read, and what can't be.
-    ///   - clock: the time of the log's lines.
+    /// Starts the thread. `apply` gives it files. The log receives what was read, and what can't
+    /// be; the clock is the time of its lines.
     public init(
         log sink: any LogSink = StandardErrorLog(),
         clock: @escaping @Sendable () -> Timestamp = ServerConfiguration.systemClock

@@ -35,11 +35,8 @@ public final class RevocationService: Sendable {
         }
     }
 
-    /// Starts the thread. `apply` gives it settings.
-    ///
-    /// - Parameters:
-    ///   - log: receives what can't be read or reached.
-    ///   - clock: the time that statuses are compared with.
+    /// Starts the thread. `apply` gives it settings. The log receives what can't be read or
+    /// reached; the clock is the time that statuses are compared with.
     public init(
         log sink: any LogSink = StandardErrorLog(),
         clock: @escaping @Sendable () -> Timestamp = ServerConfiguration.systemClock
@@ -86,9 +83,8 @@ public final class RevocationService: Sendable {
         inbox.keeper.withLock { $0 = nil }
     }
 
-    /// Applies settings, and reads all files before it returns.
-    ///
-    /// - Parameter transport: asks the hosts of the settings; nil for none.
+    /// Applies settings, and reads all files before it returns. The transport asks the hosts of the
+    /// settings; without one, none is asked.
     public func apply(
         _ settings: RevocationSettings, askingBy transport: (any RevocationTransport)? = nil
     ) throws(ServerError) {

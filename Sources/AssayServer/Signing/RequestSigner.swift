@@ -8,11 +8,8 @@ public protocol RequestSigner: Sendable {
     /// nil: none is answered.
     var appAppleId: Int64? { get }
 
-    /// Signs a request.
+    /// Signs a request, whose members are in JSON. The key is a name; nil is the entry's default.
     ///
-    /// - Parameters:
-    ///   - json: the members of the request.
-    ///   - key: the name of a key; nil for the entry's default.
     /// - Returns: what the app gives to StoreKit, in JSON.
     func sign(
         _ kind: SignatureKind, _ json: [UInt8], key: String?

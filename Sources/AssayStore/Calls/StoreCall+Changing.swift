@@ -19,9 +19,7 @@ extension StoreCall {
     }
 
     /// Answers a CONSUMPTION_REQUEST in the older form, which Advanced Commerce still has
-    /// (PUT /inApps/v1/transactions/consumption/{id}).
-    ///
-    /// - Parameter json: Apple's ConsumptionRequestV1.
+    /// (PUT /inApps/v1/transactions/consumption/{id}). The JSON is Apple's ConsumptionRequestV1.
     public static func consumptionV1(
         of id: String, json: [UInt8]
     ) throws(StoreError) -> StoreCall {
@@ -32,9 +30,7 @@ extension StoreCall {
     }
 
     /// Sets the account token of a purchase made outside the app
-    /// (PUT /inApps/v1/transactions/{originalId}/appAccountToken).
-    ///
-    /// - Parameter token: a UUID.
+    /// (PUT /inApps/v1/transactions/{originalId}/appAccountToken). The token is a UUID.
     public static func setAccountToken(
         _ token: String, of originalId: String
     ) throws(StoreError) -> StoreCall {
@@ -54,8 +50,7 @@ extension StoreCall {
 
     /// Extends the renewal date of one subscription
     /// (PUT /inApps/v1/subscriptions/extend/{originalId}), at most twice a year.
-    ///
-    /// - Parameter request: names the extension, at most 128 bytes; a UUID.
+    /// The request names the extension, in at most 128 bytes: a UUID.
     public static func extend(
         _ originalId: String, byDays days: Int, reason: ExtensionReason, request: String
     ) throws(StoreError) -> StoreCall {
@@ -69,9 +64,8 @@ extension StoreCall {
     }
 
     /// Extends the renewal date of all subscribers of a product
-    /// (POST /inApps/v1/subscriptions/extend/mass).
-    ///
-    /// - Parameter storefronts: three-letter country codes; none: all.
+    /// (POST /inApps/v1/subscriptions/extend/mass). Storefronts are three-letter country codes;
+    /// none means all.
     public static func massExtend(
         product: String, byDays days: Int, reason: ExtensionReason, request: String,
         storefronts: [String] = []

@@ -20,9 +20,8 @@ extension StoreCall {
 
     /// A page of a group's members (GET /groups/v1/group/{groupId}).
     ///
-    /// - Parameters:
-    ///   - limit: the most members of the page; nil for Apple's default.
-    ///   - token: `paginationToken` of the page before.
+    /// The limit is the most members of the page; nil is Apple's default. The token is the
+    /// `paginationToken` of the page before.
     public static func groupMembers(
         of id: String, limit: Int? = nil, after token: String? = nil
     ) throws(StoreError) -> StoreCall {
@@ -46,9 +45,8 @@ extension StoreCall {
     /// Claims a seat (POST /groups/v1/transactions/{originalId}/seats). Apple answers a second
     /// request of the same identifier with the same claim.
     ///
-    /// - Parameters:
-    ///   - request: a UUID, kept before the call is made.
-    ///   - appTransactionId: of the customer in the seat, if known.
+    /// The request is a UUID, kept before the call is made. The app transaction identifier is that
+    /// of the customer in the seat, if known.
     public static func claimSeat(
         of originalId: String, request: String, appTransactionId: String? = nil
     ) throws(StoreError) -> StoreCall {

@@ -14,11 +14,8 @@ extension StoreCall {
         return call
     }
 
-    /// Uploads an image (PUT /inApps/v1/messaging/image/{id}).
-    ///
-    /// - Parameters:
-    ///   - png: the image.
-    ///   - size: Apple's `imageSize`; nil: the default.
+    /// Uploads an image (PUT /inApps/v1/messaging/image/{id}). The size is Apple's `imageSize`;
+    /// nil is the default.
     public static func uploadImage(
         _ id: String, png: [UInt8], size: String? = nil
     ) throws(StoreError) -> StoreCall {

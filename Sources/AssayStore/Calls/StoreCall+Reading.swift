@@ -4,9 +4,7 @@ public import AssayModels
 /// The calls that read. A transaction identifier can be any of the customer's: an original
 /// transaction identifier and an app transaction identifier will do, too.
 extension StoreCall {
-    /// All subscription statuses (GET /inApps/v1/subscriptions/{id}).
-    ///
-    /// - Parameter statuses: the statuses to answer; none: all.
+    /// All subscription statuses (GET /inApps/v1/subscriptions/{id}), or those that are named.
     public static func statuses(
         of id: String, in statuses: [SubscriptionStatus] = []
     ) throws(StoreError) -> StoreCall {

@@ -51,9 +51,8 @@ extension AppStoreClient {
                 of: items, at: query.at ?? configuration.moment ?? now, policy: query.policy))
     }
 
-    /// Asks for both lists of a customer, and decides what the customer owns.
-    ///
-    /// - Parameter id: any transaction identifier of the customer.
+    /// Asks for both lists of a customer, by any transaction identifier of the customer, and
+    /// decides what the customer owns.
     public func entitlements(
         of id: String, at moment: Timestamp? = nil,
         policy: EntitlementPolicy = EntitlementPolicy()

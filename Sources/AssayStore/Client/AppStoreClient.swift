@@ -26,9 +26,8 @@ public final class AppStoreClient: Sendable {
     private let counts = Locked(StoreMetrics())
     private let running = Atomic(0)
 
-    /// Creates a client, and loads libcurl. Connects when it has something to send.
-    ///
-    /// - Parameter verifier: verifies the answers; by default it trusts Apple's roots.
+    /// Creates a client, and loads libcurl. Connects when it has something to send. The verifier
+    /// verifies the answers; by default it trusts Apple's roots.
     public convenience init(
         _ configuration: StoreConfiguration, verifier: Verifier = Verifier(trust: .apple)
     ) throws(StoreError) {
@@ -66,10 +65,8 @@ public final class AppStoreClient: Sendable {
     /// Closes the connections. Outstanding and later calls fail with `cancelled`.
     public func close() { transport.close() }
 
-    /// Makes a call with one answer. Of a list it is the first page.
-    ///
-    /// - Parameter timeout: the time of the call with all its pauses; nil for that of the
-    ///   configuration.
+    /// Makes a call with one answer. Of a list it is the first page. The timeout is the time of the
+    /// call with all its pauses; nil is that of the configuration.
     public func answer(
         to call: StoreCall, timeout: Duration? = nil
     ) async throws(StoreError) -> StoreAnswer {
@@ -81,11 +78,9 @@ public final class AppStoreClient: Sendable {
 
     /// Walks through the pages of a list, each verified when it arrives. Holds one page at a time.
     ///
-    /// - Parameters:
-    ///   - revision: continues a list from here: the App Store returns what changed since. Every
-    ///     page has one, also the last.
-    ///   - limit: the most pages; nil for the limit of the configuration.
-    ///   - timeout: the time of all pages; nil for that of the configuration.
+    /// A revision continues a list: the App Store returns what changed since. Every page has one,
+    /// also the last. The limit is the most pages, the timeout the time of all; nil is that of the
+    /// configuration.
     public func pages(
         _ call: StoreCall, from revision: String? = nil, limit: Int? = nil,
         timeout: Duration? = nil

@@ -21,9 +21,8 @@ public struct AdvancedCommerceRequest: Sendable, Hashable {
     /// The request in JSON, with `operation` and `version`.
     public let json: [UInt8]
 
-    /// Reads Apple's JSON of a request.
+    /// Reads Apple's JSON of a request. The kind is its type, where the JSON has no `operation`.
     ///
-    /// - Parameter kind: the type, where the JSON has no `operation`.
     /// - Throws: `invalidArgument`, which names the member.
     public init(json: [UInt8], kind: Kind? = nil) throws(StoreError) {
         try self.init(JSONRules(text: json), kind: kind)

@@ -23,11 +23,8 @@ public struct StoreSigner: Sendable {
         self.key = key
     }
 
-    /// Signs a promotional offer in the form of version 1.
-    ///
-    /// - Parameters:
-    ///   - now: the time of the signature; an offer is good for 24 hours from it.
-    ///   - nonce: a UUID, used once; nil for a random one.
+    /// Signs a promotional offer in the form of version 1. The offer is good for 24 hours from the
+    /// time of the signature. The nonce is a UUID, used once; nil makes a random one.
     public func signature(
         of offer: PromotionalOffer, at now: Timestamp = .now, nonce: String? = nil
     ) throws(StoreError) -> PromotionalOfferSignature {
