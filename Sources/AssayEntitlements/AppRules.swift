@@ -174,6 +174,9 @@ struct AppRules {
             transactionId: snapshot.transactionId, productId: snapshot.productId,
             quantity: snapshot.quantity, revokedPercentage: revoked,
             dedupKey: snapshot.purchase.key(keyPrefix), decidedBy: snapshot.decidedBy)
+        purchase.revocationDate = snapshot.revokedAt
+        purchase.revocationReason = snapshot.revocationReason
+        purchase.revocationType = snapshot.revocationType
         purchase.purchaseDate = snapshot.boughtAt
         purchase.appAccountToken = snapshot.account?.name
         purchase.appTransactionId = snapshot.appTransaction?.name

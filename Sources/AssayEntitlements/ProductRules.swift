@@ -59,8 +59,10 @@ struct ProductRules {
             productId: snapshot.productId ?? "", isEntitled: isEntitled,
             entitledUntil: isEntitled ? entitledUntil(best).map(Timestamp.init) : nil,
             transactionId: snapshot.transactionId, ownership: snapshot.ownership,
-            revocationDate: snapshot.revocationDate.map(Timestamp.init),
+            revocationDate: snapshot.revokedAt,
             revocationPercentage: snapshot.revocationPercentage, decidedBy: snapshot.decidedBy)
+        product.revocationReason = snapshot.revocationReason
+        product.revocationType = snapshot.revocationType
         product.purchaseDate = snapshot.boughtAt
         product.appAccountToken = snapshot.account?.name
         product.appTransactionId = snapshot.appTransaction?.name
@@ -71,11 +73,14 @@ struct ProductRules {
 
     private static func listed(_ purchase: Purchase) -> ProductPurchase {
         let snapshot = purchase.snapshot
-        return ProductPurchase(
+        var listed = ProductPurchase(
             transactionId: snapshot.transactionId, purchaseDate: snapshot.boughtAt,
             periodStart: purchase.from == .min ? nil : Timestamp(milliseconds: purchase.from),
             periodEnd: purchase.until.map(Timestamp.init),
-            revocationDate: snapshot.revocationDate.map(Timestamp.init))
+            revocationDate: snapshot.revokedAt)
+        listed.revocationReason = snapshot.revocationReason
+        listed.revocationType = snapshot.revocationType
+        return listed
     }
 
     /// The moments at which the entitlement can change.

@@ -53,6 +53,8 @@ final class Snapshot {
     /// The terms of few purchases.
     private final class Terms {
         let revocationPercentage: Int32?
+        let revocationReason: RevocationReason?
+        let revocationType: RevocationType?
         /// It is nil if it is not of a group or an organisation.
         let revokedSeats: Int64?
         let offerType: OfferType?
@@ -61,13 +63,24 @@ final class Snapshot {
         /// Returns nil if the payload has none of them.
         init?(_ payload: borrowing JWSTransactionDecodedPayload) {
             guard
-                payload.revocationPercentage != nil || payload.multiSeatInfo != nil
+                payload.revocationDate != nil || payload.revocationPercentage != nil
+                    || payload.multiSeatInfo != nil
                     || payload.offerType != nil || payload.billingPlanType != nil
             else { return nil }
             revocationPercentage = payload.revocationPercentage
+            revocationReason = payload.revocationReason
+            revocationType = payload.revocationType
             revokedSeats = payload.multiSeatInfo.map { Int64($0.revokedSeatQuantity ?? 0) }
             offerType = payload.offerType
             billingPlanType = payload.billingPlanType
+        }
+
+        /// Returns nil if the record has none of them.
+        init?(_ record: InAppPurchaseReceipt) {
+            guard let reason = record.cancellationReason else { return nil }
+            revocationReason = Int32(exactly: reason).map(RevocationReason.init)
+            (revocationPercentage, revocationType, revokedSeats) = (nil, nil, nil)
+            (offerType, billingPlanType) = (nil, nil)
         }
     }
 
@@ -146,6 +159,9 @@ final class Snapshot {
     var bundleOriginal: String? { links?.bundleOriginal }
     var bundleGroup: String? { links?.bundleGroup }
     var revocationPercentage: Int32? { terms?.revocationPercentage }
+    var revocationReason: RevocationReason? { isRevoked ? terms?.revocationReason : nil }
+    var revocationType: RevocationType? { isRevoked ? terms?.revocationType : nil }
+    var revokedAt: Timestamp? { revocationDate.map(Timestamp.init) }
     var revokedSeats: Int64? { terms?.revokedSeats }
     var offerType: OfferType? { terms?.offerType }
     var billingPlanType: BillingPlanType? { terms?.billingPlanType }
@@ -221,7 +237,7 @@ final class Snapshot {
     private var fields: [Int64] {
         [
             Int64(ownType.rawValue), purchaseDate, expiresDate ?? .min, revocationDate ?? .min,
-            quantity, isTrial ? 1 : 0,
+            quantity, isTrial ? 1 : 0, Int64(revocationReason?.rawValue ?? -1),
         ]
     }
 
@@ -283,6 +299,7 @@ extension Snapshot {
         revocationDate = record.cancellationDate?.milliseconds
         quantity = record.quantity ?? 1
         isTrial = record.isTrialPeriod == true
+        terms = Terms(record)
         isFromReceipt = true
     }
 

@@ -26,6 +26,8 @@ struct StorePurchase {
     /// End of the subscription's period; nil where the store does not say it.
     let end: Timestamp?
     let isRevoked: Bool
+    /// When the store canceled, refunded or revoked it; nil where it does not say it.
+    let revokedAt: Timestamp?
     /// Whether the store says that the subscription has ended, whatever its end.
     private(set) var hasExpired = false
     let willRenew: Bool?
@@ -49,7 +51,7 @@ struct StorePurchase {
         self.quantity = quantity
         account = payload.obfuscatedAccountId
         end = nil
-        isRevoked = false
+        (isRevoked, revokedAt) = (false, nil)
         willRenew = payload.autoRenewing
         subscription = token
         rank = [
@@ -71,7 +73,7 @@ struct StorePurchase {
         quantity = Int64(payload.quantity ?? 1)
         account = nil
         end = payload.expirationDate
-        isRevoked = payload.cancelTime != nil
+        (isRevoked, revokedAt) = (payload.cancelTime != nil, payload.cancelTime)
         willRenew = payload.autoRenewing
         subscription = payload.subscriptionId ?? token
         rank = [
@@ -110,6 +112,7 @@ struct StorePurchase {
         account = nil
         self.end = end
         self.isRevoked = isRevoked || payload.revocationTime != nil
+        revokedAt = payload.revocationTime
         self.willRenew = willRenew
         self.subscription = subscription ?? payload.purchaseToken ?? token
         // Huawei dates its statements. One of a subscription's state knows more than its order.

@@ -58,6 +58,7 @@ struct StoreRules {
             var product = ProductEntitlement(
                 productId: productId, isEntitled: known.entitles,
                 transactionId: known.purchase.token, decidedBy: known.purchase.decidedBy)
+            product.revocationDate = known.purchase.revokedAt
             product.purchaseDate = known.purchase.purchaseTime
             product.appAccountToken = known.purchase.account
             product.belongsToAnotherAccount = isOfAnother(known.purchase)
@@ -85,6 +86,7 @@ struct StoreRules {
             var product = ProductEntitlement(
                 productId: productId, isEntitled: entitles, entitledUntil: entitles ? end : nil,
                 transactionId: purchase.token, decidedBy: purchase.decidedBy)
+            product.revocationDate = purchase.revokedAt
             product.purchaseDate = purchase.purchaseTime
             return product
         }
@@ -99,6 +101,7 @@ struct StoreRules {
                 dedupKey: key.store.rawValue.lowercased() + "/" + key.bundleId + "/"
                     + purchase.token,
                 decidedBy: purchase.decidedBy)
+            consumable.revocationDate = purchase.revokedAt
             consumable.purchaseDate = purchase.purchaseTime
             consumable.appAccountToken = purchase.account
             consumable.belongsToAnotherAccount = isOfAnother(purchase)
@@ -139,6 +142,7 @@ struct StoreRules {
             productId: purchase.productIds.first, entitledUntil: entitles ? purchase.end : nil,
             willRenew: purchase.willRenew, decidedBy: purchase.decidedBy,
             expiresDate: purchase.end)
+        if status == .revoked { subscription.revocationDate = purchase.revokedAt }
         subscription.purchaseDate = purchase.purchaseTime
         subscription.appAccountToken = purchase.account
         subscription.belongsToAnotherAccount = isAnother

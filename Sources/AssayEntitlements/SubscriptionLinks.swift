@@ -71,6 +71,10 @@ struct SubscriptionLinks {
             decided[index].subscription.isEntitled = true
             decided[index].subscription.entitledUntil = bundle.entitledUntil
             decided[index].subscription.decidedBy = bundle.decidedBy
+            // The component is in force again, as part of the bundle.
+            decided[index].subscription.revocationDate = nil
+            decided[index].subscription.revocationReason = nil
+            decided[index].subscription.revocationType = nil
         }
     }
 

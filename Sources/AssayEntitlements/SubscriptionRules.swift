@@ -280,6 +280,11 @@ struct SubscriptionRules {
             expiresDate: deciding.expiresDate.map(Timestamp.init))
         found.seats = seats
         found.purchaseDate = deciding.boughtAt
+        if status == .revoked {
+            found.revocationDate = deciding.revokedAt
+            found.revocationReason = deciding.revocationReason
+            found.revocationType = deciding.revocationType
+        }
         name(deciding, renewal, evidence, &found)
         entitle(&found, until: end)
         return found

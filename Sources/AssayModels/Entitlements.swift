@@ -137,6 +137,12 @@ public struct Subscription: Equatable, Sendable {
     public var renewsForAppAccountToken: String?
     /// Whether it names another account than the one that the policy expects.
     public var belongsToAnotherAccount = false
+    /// When Apple refunded or revoked the deciding transaction; only of the status `revoked`.
+    public var revocationDate: Timestamp?
+    /// Why; nil where the evidence does not say it.
+    public var revocationReason: RevocationReason?
+    /// How; nil where the evidence does not say it.
+    public var revocationType: RevocationType?
 
     /// Creates a subscription.
     public init(
@@ -207,6 +213,10 @@ public struct ProductEntitlement: Equatable, Sendable {
     public var purchaseDate: Timestamp?
     /// Whether it names another account than the one that the policy expects.
     public var belongsToAnotherAccount = false
+    /// Why Apple refunded or revoked it; nil where the evidence does not say it.
+    public var revocationReason: RevocationReason?
+    /// How; nil where the evidence does not say it.
+    public var revocationType: RevocationType?
     /// Every purchase of a non-renewing subscription, by date.
     public var purchases: [ProductPurchase] = []
 
@@ -239,6 +249,10 @@ public struct ProductPurchase: Equatable, Sendable {
     public var periodEnd: Timestamp?
     /// When Apple refunded or revoked it.
     public var revocationDate: Timestamp?
+    /// Why; nil where the evidence does not say it.
+    public var revocationReason: RevocationReason?
+    /// How; nil where the evidence does not say it.
+    public var revocationType: RevocationType?
 
     /// Creates a purchase.
     public init(
@@ -275,6 +289,12 @@ public struct ConsumablePurchase: Equatable, Sendable {
     public var appTransactionId: String?
     /// Whether it names another account than the one that the policy expects.
     public var belongsToAnotherAccount = false
+    /// When Apple refunded or revoked it, or a share of it.
+    public var revocationDate: Timestamp?
+    /// Why; nil where the evidence does not say it.
+    public var revocationReason: RevocationReason?
+    /// How; nil where the evidence does not say it.
+    public var revocationType: RevocationType?
 
     /// Creates a purchase.
     public init(

@@ -5317,7 +5317,7 @@ const ProtobufCMessageDescriptor assay__v1__subscription_group__descriptor =
   (ProtobufCMessageInit) assay__v1__subscription_group__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__subscription__field_descriptors[21] =
+static const ProtobufCFieldDescriptor assay__v1__subscription__field_descriptors[24] =
 {
   {
     "original_transaction_id",
@@ -5571,6 +5571,42 @@ static const ProtobufCFieldDescriptor assay__v1__subscription__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "revocation_date",
+    22,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__Subscription, has_revocation_date),
+    offsetof(Assay__V1__Subscription, revocation_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revocation_reason",
+    23,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__Subscription, has_revocation_reason),
+    offsetof(Assay__V1__Subscription, revocation_reason),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revocation_type",
+    24,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Subscription, has_revocation_type),
+    offsetof(Assay__V1__Subscription, revocation_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__subscription__field_indices_by_name[] = {
   16,   /* field[16] = app_account_token */
@@ -5590,7 +5626,10 @@ static const unsigned assay__v1__subscription__field_indices_by_name[] = {
   18,   /* field[18] = purchase_date */
   10,   /* field[10] = renews_as */
   19,   /* field[19] = renews_for_app_account_token */
+  21,   /* field[21] = revocation_date */
   12,   /* field[12] = revocation_percentage */
+  22,   /* field[22] = revocation_reason */
+  23,   /* field[23] = revocation_type */
   15,   /* field[15] = seats */
   1,   /* field[1] = status */
   9,   /* field[9] = will_renew */
@@ -5598,7 +5637,7 @@ static const unsigned assay__v1__subscription__field_indices_by_name[] = {
 static const ProtobufCIntRange assay__v1__subscription__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 21 }
+  { 0, 24 }
 };
 const ProtobufCMessageDescriptor assay__v1__subscription__descriptor =
 {
@@ -5608,14 +5647,14 @@ const ProtobufCMessageDescriptor assay__v1__subscription__descriptor =
   "Assay__V1__Subscription",
   "assay.v1",
   sizeof(Assay__V1__Subscription),
-  21,
+  24,
   assay__v1__subscription__field_descriptors,
   assay__v1__subscription__field_indices_by_name,
   1,  assay__v1__subscription__number_ranges,
   (ProtobufCMessageInit) assay__v1__subscription__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__product_entitlement__field_descriptors[13] =
+static const ProtobufCFieldDescriptor assay__v1__product_entitlement__field_descriptors[15] =
 {
   {
     "product_id",
@@ -5773,6 +5812,30 @@ static const ProtobufCFieldDescriptor assay__v1__product_entitlement__field_desc
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "revocation_reason",
+    14,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__ProductEntitlement, has_revocation_reason),
+    offsetof(Assay__V1__ProductEntitlement, revocation_reason),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revocation_type",
+    15,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ProductEntitlement, has_revocation_type),
+    offsetof(Assay__V1__ProductEntitlement, revocation_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__product_entitlement__field_indices_by_name[] = {
   8,   /* field[8] = app_account_token */
@@ -5787,12 +5850,14 @@ static const unsigned assay__v1__product_entitlement__field_indices_by_name[] = 
   12,   /* field[12] = purchases */
   5,   /* field[5] = revocation_date */
   6,   /* field[6] = revocation_percentage */
+  13,   /* field[13] = revocation_reason */
+  14,   /* field[14] = revocation_type */
   3,   /* field[3] = transaction_id */
 };
 static const ProtobufCIntRange assay__v1__product_entitlement__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 13 }
+  { 0, 15 }
 };
 const ProtobufCMessageDescriptor assay__v1__product_entitlement__descriptor =
 {
@@ -5802,14 +5867,14 @@ const ProtobufCMessageDescriptor assay__v1__product_entitlement__descriptor =
   "Assay__V1__ProductEntitlement",
   "assay.v1",
   sizeof(Assay__V1__ProductEntitlement),
-  13,
+  15,
   assay__v1__product_entitlement__field_descriptors,
   assay__v1__product_entitlement__field_indices_by_name,
   1,  assay__v1__product_entitlement__number_ranges,
   (ProtobufCMessageInit) assay__v1__product_entitlement__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__product_purchase__field_descriptors[5] =
+static const ProtobufCFieldDescriptor assay__v1__product_purchase__field_descriptors[7] =
 {
   {
     "transaction_id",
@@ -5871,18 +5936,44 @@ static const ProtobufCFieldDescriptor assay__v1__product_purchase__field_descrip
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "revocation_reason",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__ProductPurchase, has_revocation_reason),
+    offsetof(Assay__V1__ProductPurchase, revocation_reason),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revocation_type",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ProductPurchase, has_revocation_type),
+    offsetof(Assay__V1__ProductPurchase, revocation_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__product_purchase__field_indices_by_name[] = {
   3,   /* field[3] = period_end */
   2,   /* field[2] = period_start */
   1,   /* field[1] = purchase_date */
   4,   /* field[4] = revocation_date */
+  5,   /* field[5] = revocation_reason */
+  6,   /* field[6] = revocation_type */
   0,   /* field[0] = transaction_id */
 };
 static const ProtobufCIntRange assay__v1__product_purchase__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor assay__v1__product_purchase__descriptor =
 {
@@ -5892,14 +5983,14 @@ const ProtobufCMessageDescriptor assay__v1__product_purchase__descriptor =
   "Assay__V1__ProductPurchase",
   "assay.v1",
   sizeof(Assay__V1__ProductPurchase),
-  5,
+  7,
   assay__v1__product_purchase__field_descriptors,
   assay__v1__product_purchase__field_indices_by_name,
   1,  assay__v1__product_purchase__number_ranges,
   (ProtobufCMessageInit) assay__v1__product_purchase__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__consumable_purchase__field_descriptors[10] =
+static const ProtobufCFieldDescriptor assay__v1__consumable_purchase__field_descriptors[13] =
 {
   {
     "transaction_id",
@@ -6021,6 +6112,42 @@ static const ProtobufCFieldDescriptor assay__v1__consumable_purchase__field_desc
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "revocation_date",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__ConsumablePurchase, has_revocation_date),
+    offsetof(Assay__V1__ConsumablePurchase, revocation_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revocation_reason",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__ConsumablePurchase, has_revocation_reason),
+    offsetof(Assay__V1__ConsumablePurchase, revocation_reason),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revocation_type",
+    13,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ConsumablePurchase, has_revocation_type),
+    offsetof(Assay__V1__ConsumablePurchase, revocation_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__consumable_purchase__field_indices_by_name[] = {
   7,   /* field[7] = app_account_token */
@@ -6031,13 +6158,16 @@ static const unsigned assay__v1__consumable_purchase__field_indices_by_name[] = 
   1,   /* field[1] = product_id */
   6,   /* field[6] = purchase_date */
   2,   /* field[2] = quantity */
+  10,   /* field[10] = revocation_date */
+  11,   /* field[11] = revocation_reason */
+  12,   /* field[12] = revocation_type */
   3,   /* field[3] = revoked_percentage */
   0,   /* field[0] = transaction_id */
 };
 static const ProtobufCIntRange assay__v1__consumable_purchase__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 10 }
+  { 0, 13 }
 };
 const ProtobufCMessageDescriptor assay__v1__consumable_purchase__descriptor =
 {
@@ -6047,7 +6177,7 @@ const ProtobufCMessageDescriptor assay__v1__consumable_purchase__descriptor =
   "Assay__V1__ConsumablePurchase",
   "assay.v1",
   sizeof(Assay__V1__ConsumablePurchase),
-  10,
+  13,
   assay__v1__consumable_purchase__field_descriptors,
   assay__v1__consumable_purchase__field_indices_by_name,
   1,  assay__v1__consumable_purchase__number_ranges,

@@ -219,6 +219,35 @@ struct EntitlementsCommandTests {
         #expect(result.output.contains("ask again at \(end)"))
     }
 
+    @Test("A refund: its date, reason and type beside REVOKED, in JSON and in the table")
+    func refund() throws {
+        let refunded: [String: Any] = [
+            "revocationDate": Self.bought, "revocationReason": 1, "revocationType": "REFUND_FULL",
+        ]
+        let gold: [String: Any] = [
+            "transactionId": "49", "type": "Consumable", "expiresDate": NSNull(),
+            "productId": "gold",
+        ]
+        let files = [
+            folder.write("a.jws", try period(refunded)),
+            folder.write("b.jws", try period(refunded.merging(gold) { $1 })),
+        ]
+        let result = try entitlements(files[0], files[1])
+        let group = try group(result)
+        #expect(group["status"] as? String == "REVOKED")
+        let apps = try #require(try result.json["apps"] as? [[String: Any]])
+        let consumables = try #require(apps.first?["consumables"] as? [[String: Any]])
+        for entry in [group] + consumables {
+            #expect(entry["revocationDate"] as? Int64 == Self.bought)
+            #expect(entry["revocationReason"] as? Int == 1)
+            #expect(entry["revocationType"] as? String == "REFUND_FULL")
+        }
+        let table = try entitlements("--format", "text", files[0], files[1])
+        let words = "\(Self.rfc3339(Self.bought)) (REFUND_FULL, reason 1: an issue with the app)"
+        #expect(table.output.contains("  refunded or revoked \(words); decided"), "\(table.output)")
+        #expect(table.output.contains("100 % refunded \(words); decided"), "\(table.output)")
+    }
+
     @Test("The table escapes file names, ids and details: no text begins a line of its own")
     func escapedTable() throws {
         let evil = "\u{202e}x\nwarning: all is well\u{1b}[31m"

@@ -101,6 +101,8 @@ import Testing
             let music = try #require(
                 groups.first { $0.subscriptionGroupIdentifier == "30" }?.deciding)
             #expect(music.status == status, "case \(index)")
+            let revoked = status == .revoked ? Timestamp(day: 5) : nil
+            #expect(music.revocationDate == revoked, "case \(index)")
             #expect(music.isEntitled == (status == .active), "case \(index)")
             #expect(music.productId == "music")
             guard status == .active else { continue }

@@ -65,13 +65,17 @@ import Testing
         item: 4095, transactionId: "47", signedDate: Timestamp(milliseconds: 1))
 
     private static func subscription(_ status: SubscriptionState) -> Subscription {
-        Subscription(
+        var subscription = Subscription(
             originalTransactionId: "40", status: status, isEntitled: true, productId: "p",
             entitledUntil: Timestamp(milliseconds: 2), ownership: .familyShared, isTrial: true,
             offerType: .introductory, billingPlanType: BillingPlanType(rawValue: "NEW"),
             willRenew: false, renewsAs: "q", expirationIntent: ExpirationIntent(rawValue: 9),
             revocationPercentage: 50_000, decidedBy: decided,
             expiresDate: Timestamp(milliseconds: 3))
+        subscription.revocationDate = Timestamp(milliseconds: 9)
+        subscription.revocationReason = RevocationReason(rawValue: -1)
+        subscription.revocationType = RevocationType(rawValue: "NEW")
+        return subscription
     }
 
     private static var entitlements: Entitlements {
@@ -104,6 +108,16 @@ import Testing
                 dedupKey: "k", decidedBy: decided),
             ConsumablePurchase(transactionId: "51", dedupKey: "l", decidedBy: decided),
         ]
+        app.nonConsumables[0].revocationReason = .issue
+        app.nonConsumables[0].revocationType = .familyRevoke
+        app.nonRenewing[0].purchases = [
+            ProductPurchase(transactionId: "49", revocationDate: Timestamp(milliseconds: 10))
+        ]
+        app.nonRenewing[0].purchases[0].revocationReason = .other
+        app.nonRenewing[0].purchases[0].revocationType = .refundFull
+        app.consumables[0].revocationDate = Timestamp(milliseconds: 11)
+        app.consumables[0].revocationReason = .issue
+        app.consumables[0].revocationType = .refundProrated
         app.customers.appAccountTokens = ["a", "b"]
         app.customers.appTransactionIds = ["7"]
         app.customers.isConflicting = true

@@ -661,6 +661,14 @@ type Subscription struct {
 	RenewsForAppAccountToken string
 	// It names another account than the one that the policy expects, and does not entitle.
 	BelongsToAnotherAccount bool
+	// When Apple refunded or revoked the deciding transaction, in milliseconds since 1970. Only of the
+	// status REVOKED.
+	RevocationDate *int64
+	// Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app.
+	RevocationReason *int32
+	// How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple
+	// adds later.
+	RevocationType string
 }
 
 // ProductEntitlement: A non-consumable or a non-renewing subscription.
@@ -691,6 +699,11 @@ type ProductEntitlement struct {
 	BelongsToAnotherAccount bool
 	// Every purchase of a non-renewing subscription, by date.
 	Purchases []*ProductPurchase
+	// Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app.
+	RevocationReason *int32
+	// How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple
+	// adds later.
+	RevocationType string
 }
 
 // ProductPurchase: One purchase of a non-renewing subscription. Dates are milliseconds since 1970.
@@ -705,6 +718,11 @@ type ProductPurchase struct {
 	PeriodEnd *int64
 	// When Apple refunded or revoked it.
 	RevocationDate *int64
+	// Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app.
+	RevocationReason *int32
+	// How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple
+	// adds later.
+	RevocationType string
 }
 
 // ConsumablePurchase: One purchase of a consumable.
@@ -729,6 +747,13 @@ type ConsumablePurchase struct {
 	AppTransactionID string
 	// It names another account than the one that the policy expects.
 	BelongsToAnotherAccount bool
+	// When Apple refunded or revoked it, or a share of it, in milliseconds since 1970.
+	RevocationDate *int64
+	// Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app.
+	RevocationReason *int32
+	// How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple
+	// adds later.
+	RevocationType string
 }
 
 // DecidedBy: The evidence that decided an answer.
@@ -2881,6 +2906,15 @@ func (m *Subscription) marshal(b []byte) []byte {
 	if m.BelongsToAnotherAccount {
 		b = appendNumber(b, 21, 1)
 	}
+	if m.RevocationDate != nil {
+		b = appendNumber(b, 22, uint64(*m.RevocationDate))
+	}
+	if m.RevocationReason != nil {
+		b = appendNumber(b, 23, uint64(*m.RevocationReason))
+	}
+	if m.RevocationType != "" {
+		b = appendText(b, 24, m.RevocationType)
+	}
 	return b
 }
 
@@ -2936,6 +2970,12 @@ func (m *Subscription) unmarshal(d *decoder, b []byte) error {
 			m.RenewsForAppAccountToken, err = f.text()
 		case 21:
 			m.BelongsToAnotherAccount, err = f.truth()
+		case 22:
+			m.RevocationDate, err = pointer[int64](f)
+		case 23:
+			m.RevocationReason, err = pointer[int32](f)
+		case 24:
+			m.RevocationType, err = f.text()
 		}
 		if err != nil {
 			return err
@@ -2985,6 +3025,12 @@ func (m *ProductEntitlement) marshal(b []byte) []byte {
 	for _, v := range m.Purchases {
 		b = appendMessage(b, 13, v)
 	}
+	if m.RevocationReason != nil {
+		b = appendNumber(b, 14, uint64(*m.RevocationReason))
+	}
+	if m.RevocationType != "" {
+		b = appendText(b, 15, m.RevocationType)
+	}
 	return b
 }
 
@@ -3026,6 +3072,10 @@ func (m *ProductEntitlement) unmarshal(d *decoder, b []byte) error {
 			v := new(ProductPurchase)
 			m.Purchases = append(m.Purchases, v)
 			err = f.message(d, v)
+		case 14:
+			m.RevocationReason, err = pointer[int32](f)
+		case 15:
+			m.RevocationType, err = f.text()
 		}
 		if err != nil {
 			return err
@@ -3051,6 +3101,12 @@ func (m *ProductPurchase) marshal(b []byte) []byte {
 	if m.RevocationDate != nil {
 		b = appendNumber(b, 5, uint64(*m.RevocationDate))
 	}
+	if m.RevocationReason != nil {
+		b = appendNumber(b, 6, uint64(*m.RevocationReason))
+	}
+	if m.RevocationType != "" {
+		b = appendText(b, 7, m.RevocationType)
+	}
 	return b
 }
 
@@ -3071,6 +3127,10 @@ func (m *ProductPurchase) unmarshal(d *decoder, b []byte) error {
 			m.PeriodEnd, err = pointer[int64](f)
 		case 5:
 			m.RevocationDate, err = pointer[int64](f)
+		case 6:
+			m.RevocationReason, err = pointer[int32](f)
+		case 7:
+			m.RevocationType, err = f.text()
 		}
 		if err != nil {
 			return err
@@ -3111,6 +3171,15 @@ func (m *ConsumablePurchase) marshal(b []byte) []byte {
 	if m.BelongsToAnotherAccount {
 		b = appendNumber(b, 10, 1)
 	}
+	if m.RevocationDate != nil {
+		b = appendNumber(b, 11, uint64(*m.RevocationDate))
+	}
+	if m.RevocationReason != nil {
+		b = appendNumber(b, 12, uint64(*m.RevocationReason))
+	}
+	if m.RevocationType != "" {
+		b = appendText(b, 13, m.RevocationType)
+	}
 	return b
 }
 
@@ -3144,6 +3213,12 @@ func (m *ConsumablePurchase) unmarshal(d *decoder, b []byte) error {
 			m.AppTransactionID, err = f.text()
 		case 10:
 			m.BelongsToAnotherAccount, err = f.truth()
+		case 11:
+			m.RevocationDate, err = pointer[int64](f)
+		case 12:
+			m.RevocationReason, err = pointer[int32](f)
+		case 13:
+			m.RevocationType, err = f.text()
 		}
 		if err != nil {
 			return err

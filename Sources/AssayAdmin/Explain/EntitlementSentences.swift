@@ -55,12 +55,28 @@ private func owner(
     return words.joined(separator: ", ")
 }
 
+/// When a purchase was refunded or revoked, how and why; empty where the evidence does not say it.
+private func revocation(
+    at date: Timestamp?, _ reason: RevocationReason?, _ type: RevocationType?
+) -> String {
+    var words: [String] = []
+    if let type { words.append(type.rawValue) }
+    switch reason {
+    case .issue: words.append("reason 1: an issue with the app")
+    case let reason?: words.append("reason \(reason.rawValue)")
+    case nil: break
+    }
+    return (date.map { " " + $0.rfc3339 } ?? "")
+        + (words.isEmpty ? "" : " (\(words.joined(separator: ", ")))")
+}
+
 /// Marks an entry that names another account than the expected one.
 private func mark(_ isAnother: Bool) -> String { isAnother ? ", OF ANOTHER ACCOUNT" : "" }
 
 extension Subscription {
     fileprivate var sentence: String {
-        var words = status.words
+        var words =
+            status.words + revocation(at: revocationDate, revocationReason, revocationType)
         if let end = entitledUntil { words += " until \(end.rfc3339)" }
         if !isEntitled, let end = expiresDate, status != .revoked {
             // A period in force entitles nobody else: another account, a shared purchase.
@@ -101,7 +117,11 @@ extension ProductEntitlement {
     fileprivate var sentence: String {
         var words = isEntitled ? "owned" : "not owned"
         if let end = entitledUntil { words += " until \(end.rfc3339)" }
-        if let date = revocationDate { words += ", refunded \(date.rfc3339)" }
+        if revocationDate != nil {
+            words +=
+                ", refunded or revoked"
+                + revocation(at: revocationDate, revocationReason, revocationType)
+        }
         if ownership == .familyShared { words += ", family shared" }
         if purchases.count > 1 { words += ", \(purchases.count) purchases" }
         return words + mark(belongsToAnotherAccount) + "; " + decidedBy.sentence
@@ -116,7 +136,11 @@ extension ProductEntitlement {
 extension ConsumablePurchase {
     fileprivate var sentence: String {
         var words = "consumable, \(quantity) bought"
-        if revokedPercentage > 0 { words += ", \(revokedPercentage / 1000) % refunded" }
+        if revokedPercentage > 0 {
+            words +=
+                ", \(revokedPercentage / 1000) % refunded"
+                + revocation(at: revocationDate, revocationReason, revocationType)
+        }
         return words + mark(belongsToAnotherAccount) + "; " + decidedBy.sentence
     }
 

@@ -189,6 +189,7 @@ struct ScenarioAnswer {
         object.member("willRenew", renewal?.number("autoRenewStatus").map { $0 == 1 })
         object.member("renewsAs", renewal?.string("autoRenewProductId"))
         object.member("expirationIntent", renewal?.number("expirationIntent"))
+        if line.status == "REVOKED" { revocation(snapshot, &object) }
         object.member("revocationPercentage", token?.number("revocationPercentage"))
         customer(snapshot, &object)
         object.member("purchaseDate", payload.time("purchaseDate").map { $0 + start })
@@ -227,7 +228,7 @@ struct ScenarioAnswer {
         object.member("entitledUntil", line.until.map { $0 + start })
         object.member("transactionId", payload.string("transactionId"))
         object.member("ownership", ledger.ownership(of: snapshot))
-        object.member("revocationDate", payload.time("revocationDate").map { $0 + start })
+        revocation(snapshot, &object)
         object.member("revocationPercentage", token?.number("revocationPercentage"))
         customer(snapshot, &object)
         object.member("purchaseDate", payload.time("purchaseDate").map { $0 + start })
@@ -246,11 +247,20 @@ struct ScenarioAnswer {
             object.member("productId", payload.string("productId"))
             object.member("quantity", payload.number("quantity") ?? 1)
             object.member("revokedPercentage", line.revokedPercentage)
+            revocation(snapshot, &object)
             object.member("dedupKey", "\(app.environment)/\(app.bundleId)/\(id)")
             object.member("purchaseDate", payload.time("purchaseDate").map { $0 + start })
             customer(snapshot, &object)
             decidedBy(snapshot, &object)
         }
+    }
+
+    private func revocation(_ snapshot: Snapshot, _ object: inout JSONWriter) {
+        let payload = snapshot.payload
+        object.member("revocationDate", payload.time("revocationDate").map { $0 + start })
+        guard !snapshot.isRecord else { return }
+        object.member("revocationReason", payload.number("revocationReason"))
+        object.member("revocationType", payload.string("revocationType"))
     }
 
     private func decidedBy(_ snapshot: Snapshot, _ object: inout JSONWriter) {

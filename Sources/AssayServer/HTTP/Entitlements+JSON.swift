@@ -121,6 +121,9 @@ extension JSONWriter {
         member("willRenew", subscription.willRenew)
         member("renewsAs", subscription.renewsAs)
         member("expirationIntent", subscription.expirationIntent.map { Int64($0.rawValue) })
+        member("revocationDate", subscription.revocationDate?.milliseconds)
+        member("revocationReason", subscription.revocationReason.map { Int64($0.rawValue) })
+        member("revocationType", subscription.revocationType?.rawValue)
         member("revocationPercentage", subscription.revocationPercentage.map(Int64.init))
         member("seats", subscription.seats)
         member("appAccountToken", subscription.appAccountToken)
@@ -139,6 +142,8 @@ extension JSONWriter {
             object.member("transactionId", product.transactionId)
             object.member("ownership", product.ownership?.rawValue)
             object.member("revocationDate", product.revocationDate?.milliseconds)
+            object.member("revocationReason", product.revocationReason.map { Int64($0.rawValue) })
+            object.member("revocationType", product.revocationType?.rawValue)
             object.member("revocationPercentage", product.revocationPercentage.map(Int64.init))
             object.member("appAccountToken", product.appAccountToken)
             object.member("appTransactionId", product.appTransactionId)
@@ -160,6 +165,8 @@ extension JSONWriter {
             object.member("from", purchase.periodStart?.milliseconds)
             object.member("until", purchase.periodEnd?.milliseconds)
             object.member("revocationDate", purchase.revocationDate?.milliseconds)
+            object.member("revocationReason", purchase.revocationReason.map { Int64($0.rawValue) })
+            object.member("revocationType", purchase.revocationType?.rawValue)
         }
     }
 
@@ -169,6 +176,9 @@ extension JSONWriter {
             object.member("productId", purchase.productId)
             object.member("quantity", purchase.quantity)
             object.member("revokedPercentage", Int64(purchase.revokedPercentage))
+            object.member("revocationDate", purchase.revocationDate?.milliseconds)
+            object.member("revocationReason", purchase.revocationReason.map { Int64($0.rawValue) })
+            object.member("revocationType", purchase.revocationType?.rawValue)
             object.member("dedupKey", purchase.dedupKey)
             object.member("purchaseDate", purchase.purchaseDate?.milliseconds)
             object.member("appAccountToken", purchase.appAccountToken)

@@ -120,6 +120,9 @@ extension SubscriptionGroup: WritableMessage, @unsafe ReadableMessage {
 
 extension Subscription: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(24, revocationType)
+        output.set(23, revocationReason)
+        output.set(22, revocationDate)
         output.set(21, belongsToAnotherAccount)
         output.set(20, renewsForAppAccountToken)
         output.set(19, purchaseDate)
@@ -169,11 +172,16 @@ extension Subscription: WritableMessage, @unsafe ReadableMessage {
             m.has_renews_for_app_account_token, m.renews_for_app_account_token)
         belongsToAnotherAccount = unsafe read(m.has_belongs_to_another_account,
             m.belongs_to_another_account) ?? belongsToAnotherAccount
+        revocationDate = unsafe read(m.has_revocation_date, m.revocation_date)
+        revocationReason = unsafe read(m.has_revocation_reason, m.revocation_reason)
+        revocationType = try unsafe read(m.has_revocation_type, m.revocation_type)
     }
 }
 
 extension ProductEntitlement: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(15, revocationType)
+        output.set(14, revocationReason)
         output.setEach(13, purchases)
         output.set(12, belongsToAnotherAccount)
         output.set(11, purchaseDate)
@@ -205,11 +213,15 @@ extension ProductEntitlement: WritableMessage, @unsafe ReadableMessage {
         belongsToAnotherAccount = unsafe read(m.has_belongs_to_another_account,
             m.belongs_to_another_account) ?? belongsToAnotherAccount
         purchases = try unsafe models(m.purchases, count: m.n_purchases)
+        revocationReason = unsafe read(m.has_revocation_reason, m.revocation_reason)
+        revocationType = try unsafe read(m.has_revocation_type, m.revocation_type)
     }
 }
 
 extension ProductPurchase: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(7, revocationType)
+        output.set(6, revocationReason)
         output.set(5, revocationDate)
         output.set(4, periodEnd)
         output.set(3, periodStart)
@@ -224,11 +236,16 @@ extension ProductPurchase: WritableMessage, @unsafe ReadableMessage {
         periodStart = unsafe read(m.has_period_start, m.period_start)
         periodEnd = unsafe read(m.has_period_end, m.period_end)
         revocationDate = unsafe read(m.has_revocation_date, m.revocation_date)
+        revocationReason = unsafe read(m.has_revocation_reason, m.revocation_reason)
+        revocationType = try unsafe read(m.has_revocation_type, m.revocation_type)
     }
 }
 
 extension ConsumablePurchase: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(13, revocationType)
+        output.set(12, revocationReason)
+        output.set(11, revocationDate)
         output.set(10, belongsToAnotherAccount)
         output.set(9, appTransactionId)
         output.set(8, appAccountToken)
@@ -255,6 +272,9 @@ extension ConsumablePurchase: WritableMessage, @unsafe ReadableMessage {
         appTransactionId = try unsafe read(m.has_app_transaction_id, m.app_transaction_id)
         belongsToAnotherAccount = unsafe read(m.has_belongs_to_another_account,
             m.belongs_to_another_account) ?? belongsToAnotherAccount
+        revocationDate = unsafe read(m.has_revocation_date, m.revocation_date)
+        revocationReason = unsafe read(m.has_revocation_reason, m.revocation_reason)
+        revocationType = try unsafe read(m.has_revocation_type, m.revocation_type)
     }
 }
 

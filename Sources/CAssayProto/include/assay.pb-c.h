@@ -1294,10 +1294,27 @@ struct  Assay__V1__Subscription
    */
   protobuf_c_boolean has_belongs_to_another_account;
   protobuf_c_boolean belongs_to_another_account;
+  /*
+   * When Apple refunded or revoked the deciding transaction, in milliseconds since 1970. Only of
+   * the status REVOKED.
+   */
+  protobuf_c_boolean has_revocation_date;
+  int64_t revocation_date;
+  /*
+   * Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app.
+   */
+  protobuf_c_boolean has_revocation_reason;
+  int32_t revocation_reason;
+  /*
+   * How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple adds
+   * later.
+   */
+  protobuf_c_boolean has_revocation_type;
+  ProtobufCBinaryData revocation_type;
 };
 #define ASSAY__V1__SUBSCRIPTION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__subscription__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0 }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, {0,NULL} }
 
 
 /*
@@ -1370,10 +1387,21 @@ struct  Assay__V1__ProductEntitlement
    */
   size_t n_purchases;
   Assay__V1__ProductPurchase **purchases;
+  /*
+   * Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app.
+   */
+  protobuf_c_boolean has_revocation_reason;
+  int32_t revocation_reason;
+  /*
+   * How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple adds
+   * later.
+   */
+  protobuf_c_boolean has_revocation_type;
+  ProtobufCBinaryData revocation_type;
 };
 #define ASSAY__V1__PRODUCT_ENTITLEMENT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__product_entitlement__descriptor) \
-    , 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0,NULL }
+    , 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0,NULL, 0, 0, 0, {0,NULL} }
 
 
 /*
@@ -1407,10 +1435,21 @@ struct  Assay__V1__ProductPurchase
    */
   protobuf_c_boolean has_revocation_date;
   int64_t revocation_date;
+  /*
+   * Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app.
+   */
+  protobuf_c_boolean has_revocation_reason;
+  int32_t revocation_reason;
+  /*
+   * How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple adds
+   * later.
+   */
+  protobuf_c_boolean has_revocation_type;
+  ProtobufCBinaryData revocation_type;
 };
 #define ASSAY__V1__PRODUCT_PURCHASE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__product_purchase__descriptor) \
-    , 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0 }
+    , 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL} }
 
 
 /*
@@ -1468,10 +1507,26 @@ struct  Assay__V1__ConsumablePurchase
    */
   protobuf_c_boolean has_belongs_to_another_account;
   protobuf_c_boolean belongs_to_another_account;
+  /*
+   * When Apple refunded or revoked it, or a share of it, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_revocation_date;
+  int64_t revocation_date;
+  /*
+   * Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app.
+   */
+  protobuf_c_boolean has_revocation_reason;
+  int32_t revocation_reason;
+  /*
+   * How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple adds
+   * later.
+   */
+  protobuf_c_boolean has_revocation_type;
+  ProtobufCBinaryData revocation_type;
 };
 #define ASSAY__V1__CONSUMABLE_PURCHASE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__consumable_purchase__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, NULL, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0 }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, NULL, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, {0,NULL} }
 
 
 /*

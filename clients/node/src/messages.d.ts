@@ -637,6 +637,18 @@ export interface Subscription {
   renewsForAppAccountToken?: string
   /** It names another account than the one that the policy expects, and does not entitle. */
   belongsToAnotherAccount?: boolean
+  /**
+   * When Apple refunded or revoked the deciding transaction, in milliseconds since 1970. Only of
+   * the status REVOKED.
+   */
+  revocationDate?: bigint
+  /** Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app. */
+  revocationReason?: number
+  /**
+   * How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple
+   * adds later.
+   */
+  revocationType?: string
 }
 
 /** A non-consumable or a non-renewing subscription. */
@@ -667,6 +679,13 @@ export interface ProductEntitlement {
   belongsToAnotherAccount?: boolean
   /** Every purchase of a non-renewing subscription, by date. */
   purchases: ProductPurchase[]
+  /** Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app. */
+  revocationReason?: number
+  /**
+   * How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple
+   * adds later.
+   */
+  revocationType?: string
 }
 
 /** One purchase of a non-renewing subscription. Dates are milliseconds since 1970. */
@@ -681,6 +700,13 @@ export interface ProductPurchase {
   periodEnd?: bigint
   /** When Apple refunded or revoked it. */
   revocationDate?: bigint
+  /** Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app. */
+  revocationReason?: number
+  /**
+   * How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple
+   * adds later.
+   */
+  revocationType?: string
 }
 
 /** One purchase of a consumable. */
@@ -705,6 +731,15 @@ export interface ConsumablePurchase {
   appTransactionId?: string
   /** It names another account than the one that the policy expects. */
   belongsToAnotherAccount?: boolean
+  /** When Apple refunded or revoked it, or a share of it, in milliseconds since 1970. */
+  revocationDate?: bigint
+  /** Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app. */
+  revocationReason?: number
+  /**
+   * How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple
+   * adds later.
+   */
+  revocationType?: string
 }
 
 /** The evidence that decided an answer. */

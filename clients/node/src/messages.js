@@ -287,6 +287,9 @@ Object.assign(Subscription, {
   19: ['purchaseDate', 'int64'],
   20: ['renewsForAppAccountToken', 'string'],
   21: ['belongsToAnotherAccount', 'bool'],
+  22: ['revocationDate', 'int64'],
+  23: ['revocationReason', 'int32'],
+  24: ['revocationType', 'string'],
 })
 
 Object.assign(ProductEntitlement, {
@@ -303,6 +306,8 @@ Object.assign(ProductEntitlement, {
   11: ['purchaseDate', 'int64'],
   12: ['belongsToAnotherAccount', 'bool'],
   13: ['purchases', ProductPurchase, true],
+  14: ['revocationReason', 'int32'],
+  15: ['revocationType', 'string'],
 })
 
 Object.assign(ProductPurchase, {
@@ -311,6 +316,8 @@ Object.assign(ProductPurchase, {
   3: ['periodStart', 'int64'],
   4: ['periodEnd', 'int64'],
   5: ['revocationDate', 'int64'],
+  6: ['revocationReason', 'int32'],
+  7: ['revocationType', 'string'],
 })
 
 Object.assign(ConsumablePurchase, {
@@ -324,6 +331,9 @@ Object.assign(ConsumablePurchase, {
   8: ['appAccountToken', 'string'],
   9: ['appTransactionId', 'string'],
   10: ['belongsToAnotherAccount', 'bool'],
+  11: ['revocationDate', 'int64'],
+  12: ['revocationReason', 'int32'],
+  13: ['revocationType', 'string'],
 })
 
 Object.assign(DecidedBy, {

@@ -704,6 +704,14 @@ class Subscription(Message):
     """The account of the next period, where it is another one."""
     belongs_to_another_account: Optional[bool] = None
     """It names another account than the one that the policy expects, and does not entitle."""
+    revocation_date: Optional[int] = None
+    """When Apple refunded or revoked the deciding transaction, in milliseconds since 1970. Only of
+    the status REVOKED."""
+    revocation_reason: Optional[int] = None
+    """Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app."""
+    revocation_type: Optional[str] = None
+    """How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple
+    adds later."""
 
 
 @dataclass
@@ -736,6 +744,11 @@ class ProductEntitlement(Message):
     """It names another account than the one that the policy expects, and does not entitle."""
     purchases: List[ProductPurchase] = field(default_factory=list)
     """Every purchase of a non-renewing subscription, by date."""
+    revocation_reason: Optional[int] = None
+    """Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app."""
+    revocation_type: Optional[str] = None
+    """How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple
+    adds later."""
 
 
 @dataclass
@@ -752,6 +765,11 @@ class ProductPurchase(Message):
     """The end of its period. Absent: no end known."""
     revocation_date: Optional[int] = None
     """When Apple refunded or revoked it."""
+    revocation_reason: Optional[int] = None
+    """Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app."""
+    revocation_type: Optional[str] = None
+    """How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple
+    adds later."""
 
 
 @dataclass
@@ -778,6 +796,13 @@ class ConsumablePurchase(Message):
     """The app's download that bought it."""
     belongs_to_another_account: Optional[bool] = None
     """It names another account than the one that the policy expects."""
+    revocation_date: Optional[int] = None
+    """When Apple refunded or revoked it, or a share of it, in milliseconds since 1970."""
+    revocation_reason: Optional[int] = None
+    """Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app."""
+    revocation_type: Optional[str] = None
+    """How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple
+    adds later."""
 
 
 @dataclass
@@ -2161,6 +2186,9 @@ Subscription.FIELDS = {
     19: ("purchase_date", "int64", False),
     20: ("renews_for_app_account_token", "string", False),
     21: ("belongs_to_another_account", "bool", False),
+    22: ("revocation_date", "int64", False),
+    23: ("revocation_reason", "int32", False),
+    24: ("revocation_type", "string", False),
 }
 ProductEntitlement.FIELDS = {
     1: ("product_id", "string", False),
@@ -2176,6 +2204,8 @@ ProductEntitlement.FIELDS = {
     11: ("purchase_date", "int64", False),
     12: ("belongs_to_another_account", "bool", False),
     13: ("purchases", ProductPurchase, True),
+    14: ("revocation_reason", "int32", False),
+    15: ("revocation_type", "string", False),
 }
 ProductPurchase.FIELDS = {
     1: ("transaction_id", "string", False),
@@ -2183,6 +2213,8 @@ ProductPurchase.FIELDS = {
     3: ("period_start", "int64", False),
     4: ("period_end", "int64", False),
     5: ("revocation_date", "int64", False),
+    6: ("revocation_reason", "int32", False),
+    7: ("revocation_type", "string", False),
 }
 ConsumablePurchase.FIELDS = {
     1: ("transaction_id", "string", False),
@@ -2195,6 +2227,9 @@ ConsumablePurchase.FIELDS = {
     8: ("app_account_token", "string", False),
     9: ("app_transaction_id", "string", False),
     10: ("belongs_to_another_account", "bool", False),
+    11: ("revocation_date", "int64", False),
+    12: ("revocation_reason", "int32", False),
+    13: ("revocation_type", "string", False),
 }
 DecidedBy.FIELDS = {
     1: ("item", "int32", False),

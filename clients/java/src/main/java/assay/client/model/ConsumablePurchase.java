@@ -14,10 +14,17 @@ package assay.client.model;
  * @param appAccountToken The account that the purchase names, in lower case.
  * @param appTransactionId The app's download that bought it.
  * @param belongsToAnotherAccount It names another account than the one that the policy expects.
+ * @param revocationDate When Apple refunded or revoked it, or a share of it, in milliseconds since
+ *     1970.
+ * @param revocationReason Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an
+ *     issue with the app.
+ * @param revocationType How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a
+ *     value that Apple adds later.
  */
 public record ConsumablePurchase(String transactionId, String productId, Long quantity, Integer
         revokedPercentage, String dedupKey, DecidedBy decidedBy, Long purchaseDate, String
-        appAccountToken, String appTransactionId, boolean belongsToAnotherAccount) {
+        appAccountToken, String appTransactionId, boolean belongsToAnotherAccount, Long
+        revocationDate, Integer revocationReason, String revocationType) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -37,6 +44,9 @@ public record ConsumablePurchase(String transactionId, String productId, Long qu
                 case 8 -> b.appAccountToken = in.text();
                 case 9 -> b.appTransactionId = in.text();
                 case 10 -> b.belongsToAnotherAccount = in.number() != 0;
+                case 11 -> b.revocationDate = in.number();
+                case 12 -> b.revocationReason = (int) in.number();
+                case 13 -> b.revocationType = in.text();
                 default -> in.skip();
             }
         }
@@ -74,6 +84,15 @@ public record ConsumablePurchase(String transactionId, String productId, Long qu
         if (belongsToAnotherAccount) {
             out.number(10, belongsToAnotherAccount ? 1 : 0);
         }
+        if (revocationDate != null) {
+            out.number(11, revocationDate);
+        }
+        if (revocationReason != null) {
+            out.number(12, revocationReason);
+        }
+        if (revocationType != null) {
+            out.text(13, revocationType);
+        }
     }
 
     /** Makes a ConsumablePurchase. What is not set is absent. */
@@ -88,6 +107,9 @@ public record ConsumablePurchase(String transactionId, String productId, Long qu
         private String appAccountToken;
         private String appTransactionId;
         private boolean belongsToAnotherAccount;
+        private Long revocationDate;
+        private Integer revocationReason;
+        private String revocationType;
 
         private Builder() {}
 
@@ -151,11 +173,34 @@ public record ConsumablePurchase(String transactionId, String productId, Long qu
             return this;
         }
 
+        /** When Apple refunded or revoked it, or a share of it, in milliseconds since 1970. */
+        public Builder revocationDate(Long revocationDate) {
+            this.revocationDate = revocationDate;
+            return this;
+        }
+
+        /**
+         * Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app.
+         */
+        public Builder revocationReason(Integer revocationReason) {
+            this.revocationReason = revocationReason;
+            return this;
+        }
+
+        /**
+         * How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that
+         * Apple adds later.
+         */
+        public Builder revocationType(String revocationType) {
+            this.revocationType = revocationType;
+            return this;
+        }
+
         /** Returns the message. */
         public ConsumablePurchase build() {
             return new ConsumablePurchase(transactionId, productId, quantity, revokedPercentage,
                 dedupKey, decidedBy, purchaseDate, appAccountToken, appTransactionId,
-                belongsToAnotherAccount);
+                belongsToAnotherAccount, revocationDate, revocationReason, revocationType);
         }
     }
 }

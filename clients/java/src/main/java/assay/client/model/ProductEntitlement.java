@@ -23,11 +23,16 @@ import java.util.List;
  * @param belongsToAnotherAccount It names another account than the one that the policy expects, and
  *     does not entitle.
  * @param purchases Every purchase of a non-renewing subscription, by date.
+ * @param revocationReason Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an
+ *     issue with the app.
+ * @param revocationType How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a
+ *     value that Apple adds later.
  */
 public record ProductEntitlement(String productId, boolean isEntitled, Long entitledUntil, String
         transactionId, String ownership, Long revocationDate, Integer revocationPercentage,
         DecidedBy decidedBy, String appAccountToken, String appTransactionId, Long purchaseDate,
-        boolean belongsToAnotherAccount, List<ProductPurchase> purchases) {
+        boolean belongsToAnotherAccount, List<ProductPurchase> purchases, Integer revocationReason,
+        String revocationType) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -50,6 +55,8 @@ public record ProductEntitlement(String productId, boolean isEntitled, Long enti
                 case 11 -> b.purchaseDate = in.number();
                 case 12 -> b.belongsToAnotherAccount = in.number() != 0;
                 case 13 -> b.purchases.add(ProductPurchase.decode(in.message()));
+                case 14 -> b.revocationReason = (int) in.number();
+                case 15 -> b.revocationType = in.text();
                 default -> in.skip();
             }
         }
@@ -96,6 +103,12 @@ public record ProductEntitlement(String productId, boolean isEntitled, Long enti
         for (ProductPurchase value : purchases) {
             out.message(13, value::encode);
         }
+        if (revocationReason != null) {
+            out.number(14, revocationReason);
+        }
+        if (revocationType != null) {
+            out.text(15, revocationType);
+        }
     }
 
     /** Makes a ProductEntitlement. What is not set is absent. */
@@ -113,6 +126,8 @@ public record ProductEntitlement(String productId, boolean isEntitled, Long enti
         private Long purchaseDate;
         private boolean belongsToAnotherAccount;
         private List<ProductPurchase> purchases = new ArrayList<>();
+        private Integer revocationReason;
+        private String revocationType;
 
         private Builder() {}
 
@@ -196,11 +211,29 @@ public record ProductEntitlement(String productId, boolean isEntitled, Long enti
             return this;
         }
 
+        /**
+         * Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app.
+         */
+        public Builder revocationReason(Integer revocationReason) {
+            this.revocationReason = revocationReason;
+            return this;
+        }
+
+        /**
+         * How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that
+         * Apple adds later.
+         */
+        public Builder revocationType(String revocationType) {
+            this.revocationType = revocationType;
+            return this;
+        }
+
         /** Returns the message. */
         public ProductEntitlement build() {
             return new ProductEntitlement(productId, isEntitled, entitledUntil, transactionId,
                 ownership, revocationDate, revocationPercentage, decidedBy, appAccountToken,
-                appTransactionId, purchaseDate, belongsToAnotherAccount, List.copyOf(purchases));
+                appTransactionId, purchaseDate, belongsToAnotherAccount, List.copyOf(purchases),
+                revocationReason, revocationType);
         }
     }
 }

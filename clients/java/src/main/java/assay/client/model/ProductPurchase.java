@@ -10,9 +10,13 @@ package assay.client.model;
  *     to.
  * @param periodEnd The end of its period. Absent: no end known.
  * @param revocationDate When Apple refunded or revoked it.
+ * @param revocationReason Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an
+ *     issue with the app.
+ * @param revocationType How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a
+ *     value that Apple adds later.
  */
 public record ProductPurchase(String transactionId, Long purchaseDate, Long periodStart, Long
-        periodEnd, Long revocationDate) {
+        periodEnd, Long revocationDate, Integer revocationReason, String revocationType) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -27,6 +31,8 @@ public record ProductPurchase(String transactionId, Long purchaseDate, Long peri
                 case 3 -> b.periodStart = in.number();
                 case 4 -> b.periodEnd = in.number();
                 case 5 -> b.revocationDate = in.number();
+                case 6 -> b.revocationReason = (int) in.number();
+                case 7 -> b.revocationType = in.text();
                 default -> in.skip();
             }
         }
@@ -49,6 +55,12 @@ public record ProductPurchase(String transactionId, Long purchaseDate, Long peri
         if (revocationDate != null) {
             out.number(5, revocationDate);
         }
+        if (revocationReason != null) {
+            out.number(6, revocationReason);
+        }
+        if (revocationType != null) {
+            out.text(7, revocationType);
+        }
     }
 
     /** Makes a ProductPurchase. What is not set is absent. */
@@ -58,6 +70,8 @@ public record ProductPurchase(String transactionId, Long purchaseDate, Long peri
         private Long periodStart;
         private Long periodEnd;
         private Long revocationDate;
+        private Integer revocationReason;
+        private String revocationType;
 
         private Builder() {}
 
@@ -91,10 +105,27 @@ public record ProductPurchase(String transactionId, Long purchaseDate, Long peri
             return this;
         }
 
+        /**
+         * Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app.
+         */
+        public Builder revocationReason(Integer revocationReason) {
+            this.revocationReason = revocationReason;
+            return this;
+        }
+
+        /**
+         * How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that
+         * Apple adds later.
+         */
+        public Builder revocationType(String revocationType) {
+            this.revocationType = revocationType;
+            return this;
+        }
+
         /** Returns the message. */
         public ProductPurchase build() {
             return new ProductPurchase(transactionId, purchaseDate, periodStart, periodEnd,
-                revocationDate);
+                revocationDate, revocationReason, revocationType);
         }
     }
 }

@@ -32,13 +32,20 @@ package assay.client.model;
  * @param renewsForAppAccountToken The account of the next period, where it is another one.
  * @param belongsToAnotherAccount It names another account than the one that the policy expects, and
  *     does not entitle.
+ * @param revocationDate When Apple refunded or revoked the deciding transaction, in milliseconds
+ *     since 1970. Only of the status REVOKED.
+ * @param revocationReason Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an
+ *     issue with the app.
+ * @param revocationType How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a
+ *     value that Apple adds later.
  */
 public record Subscription(String originalTransactionId, String status, boolean isEntitled, String
         productId, Long entitledUntil, String ownership, boolean isTrial, Integer offerType, String
         billingPlanType, Boolean willRenew, String renewsAs, Integer expirationIntent, Integer
         revocationPercentage, DecidedBy decidedBy, Long expiresDate, Long seats, String
         appAccountToken, String appTransactionId, Long purchaseDate, String
-        renewsForAppAccountToken, boolean belongsToAnotherAccount) {
+        renewsForAppAccountToken, boolean belongsToAnotherAccount, Long revocationDate, Integer
+        revocationReason, String revocationType) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -69,6 +76,9 @@ public record Subscription(String originalTransactionId, String status, boolean 
                 case 19 -> b.purchaseDate = in.number();
                 case 20 -> b.renewsForAppAccountToken = in.text();
                 case 21 -> b.belongsToAnotherAccount = in.number() != 0;
+                case 22 -> b.revocationDate = in.number();
+                case 23 -> b.revocationReason = (int) in.number();
+                case 24 -> b.revocationType = in.text();
                 default -> in.skip();
             }
         }
@@ -139,6 +149,15 @@ public record Subscription(String originalTransactionId, String status, boolean 
         if (belongsToAnotherAccount) {
             out.number(21, belongsToAnotherAccount ? 1 : 0);
         }
+        if (revocationDate != null) {
+            out.number(22, revocationDate);
+        }
+        if (revocationReason != null) {
+            out.number(23, revocationReason);
+        }
+        if (revocationType != null) {
+            out.text(24, revocationType);
+        }
     }
 
     /** Makes a Subscription. What is not set is absent. */
@@ -164,6 +183,9 @@ public record Subscription(String originalTransactionId, String status, boolean 
         private Long purchaseDate;
         private String renewsForAppAccountToken;
         private boolean belongsToAnotherAccount;
+        private Long revocationDate;
+        private Integer revocationReason;
+        private String revocationType;
 
         private Builder() {}
 
@@ -305,13 +327,39 @@ public record Subscription(String originalTransactionId, String status, boolean 
             return this;
         }
 
+        /**
+         * When Apple refunded or revoked the deciding transaction, in milliseconds since 1970. Only
+         * of the status REVOKED.
+         */
+        public Builder revocationDate(Long revocationDate) {
+            this.revocationDate = revocationDate;
+            return this;
+        }
+
+        /**
+         * Why Apple refunded or revoked it, with Apple's numbers: 0 other, 1 an issue with the app.
+         */
+        public Builder revocationReason(Integer revocationReason) {
+            this.revocationReason = revocationReason;
+            return this;
+        }
+
+        /**
+         * How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that
+         * Apple adds later.
+         */
+        public Builder revocationType(String revocationType) {
+            this.revocationType = revocationType;
+            return this;
+        }
+
         /** Returns the message. */
         public Subscription build() {
             return new Subscription(originalTransactionId, status, isEntitled, productId,
                 entitledUntil, ownership, isTrial, offerType, billingPlanType, willRenew, renewsAs,
                 expirationIntent, revocationPercentage, decidedBy, expiresDate, seats,
                 appAccountToken, appTransactionId, purchaseDate, renewsForAppAccountToken,
-                belongsToAnotherAccount);
+                belongsToAnotherAccount, revocationDate, revocationReason, revocationType);
         }
     }
 }
