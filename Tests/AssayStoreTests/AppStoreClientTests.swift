@@ -57,7 +57,8 @@ struct AppStoreClientTests {
         #expect(refusal.httpStatus == 404 && refusal.code == 4_040_010)
         #expect(
             refusal.description == "the App Store (Production and Sandbox) refused with 4040010: "
-                + "Transaction id not found.")
+                + "Transaction id not found.; check the id, the bundle id and the environment; an "
+                + "order id goes to 'assay api order'")
         let other = ScriptedTransport { _, _ in .error(4_040_001) }
         let second = try Self.fixture.client(nil, FakeClock(), other)
         _ = await failure { try await Self.ask(second) }

@@ -45,6 +45,10 @@ struct ForgivingClientTests {
         "check that key, key id and issuer id belong together, and that the key is one for "
         + "In-App Purchase"
 
+    /// What to check after 4040010.
+    private static let lost =
+        "check the id, the bundle id and the environment; an order id goes to 'assay api order'"
+
     private static let cases: [Case] = [
         Case(production: .known, sandbox: .known, asked: [.production]),
         Case(production: .unauthorized, sandbox: .known, asked: [.production, .sandbox]),
@@ -55,11 +59,13 @@ struct ForgivingClientTests {
         Case(
             production: .unauthorized, sandbox: .unknown, asked: [.production, .sandbox],
             text: "the App Store (Sandbox) refused with 4040010: Transaction id not found.; "
-                + "Production answered HTTP 401, as it does for an app without a release there"),
+                + "Production answered HTTP 401, as it does for an app without a release there; "
+                + lost),
         Case(
             production: .unknown, sandbox: .unauthorized, asked: [.production, .sandbox],
             text: "the App Store (Production) refused with 4040010: Transaction id not found.; "
-                + "Sandbox answered HTTP 401, though the key is good: Production accepted it"),
+                + "Sandbox answered HTTP 401, though the key is good: Production accepted it; "
+                + lost),
         Case(
             production: .unauthorized, sandbox: .broken, asked: [.production, .sandbox],
             text: "the App Store (Sandbox) refused with 4000006: Invalid transaction id.; "

@@ -10,8 +10,13 @@ extension StoreRefusal: CustomStringConvertible {
         }
         if let retryAt { text += "; try again at " + retryAt.rfc3339 }
         for other in others { text += "; " + other.beside(self) }
+        if code == Self.transactionNotFound { text += "; " + Self.whatToCheck }
         return text
     }
+
+    /// What to check where no transaction has the id.
+    private static let whatToCheck =
+        "check the id, the bundle id and the environment; an order id goes to 'assay api order'"
 
     private var names: String { environments.map(\.rawValue).joined(separator: " and ") }
 
