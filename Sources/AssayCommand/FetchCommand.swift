@@ -65,7 +65,8 @@ struct FetchCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Decide as of this time, \(DateArgument.help). (default: the server's clock)",
-            valueName: "time"))
+            valueName: "time"),
+        transform: momentArgument)
     var at: DateArgument?
 
     @Option(

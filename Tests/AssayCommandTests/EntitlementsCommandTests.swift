@@ -248,6 +248,35 @@ struct EntitlementsCommandTests {
         #expect(table.output.contains("100 % refunded \(words); decided"), "\(table.output)")
     }
 
+    @Test("A question that is wrong whatever the evidence is: by this tool and by a server")
+    func wrongQuestions() throws {
+        let socket = "unix:" + folder("s")
+        let server = try ServerProcess(["--listen", socket, "--root", root])
+        let file = folder.write("a.jws", try period())
+        let account = "7e3fb20b-4cdb-47cc-936d-99d65f608138"
+        let cases: [(arguments: [String], problem: String?)] = [
+            (["--app-account-token", account], nil),
+            (["--app-account-token", "user-123"], "\"user-123\" is not a UUID"),
+            (["--at", "2008-01-01T00:00:00Z"], nil),
+            (["--at", "2007-12-31T23:59:59Z"], "years 2008 to 9999"),
+            (["--known-at", "1970-01-21T10:53:45Z"], "years 2008 to 9999"),
+            (["--environment", "Production"], nil),
+            (["--environment", "production"], "did you mean \"Production\"?"),
+            (["--environment", "staging"], "Production, Sandbox, Xcode, LocalTesting"),
+        ]
+        for (arguments, problem) in cases {
+            for origin in [["--root", root], ["--server", socket]] {
+                let result = try Tool.run(["entitlements"] + origin + arguments + [file])
+                #expect(result.status == (problem == nil ? 0 : 2), "\(arguments) \(result.error)")
+                #expect(result.error.contains(problem ?? ""), "\(result.error)")
+            }
+        }
+        let explained = try Tool.run(
+            ["explain", "--root", root, "--app-account-token", "user-123", file])
+        #expect(explained.status == 2 && explained.error.contains("is not a UUID"))
+        #expect(server.end() == 0)
+    }
+
     @Test("The table escapes file names, ids and details: no text begins a line of its own")
     func escapedTable() throws {
         let evil = "\u{202e}x\nwarning: all is well\u{1b}[31m"

@@ -126,7 +126,7 @@ struct ExplainCommandTests {
             (["--environment", "Sandbox"], token, "WRONG_ENVIRONMENT", "environment"),
             (["--bundle-id", "com.example.other"], token, "WRONG_BUNDLE", "bundle"),
             (["--kind", "transaction"], renewal, "WRONG_KIND", "kind"),
-            (["--at", "2001-01-01T00:00:00Z"], token, "INVALID_DATE", "signingDate"),
+            (["--at", "2009-01-01T00:00:00Z"], token, "INVALID_DATE", "signingDate"),
             (["--kind", "transaction"], parts[0] + "." + parts[1], "MALFORMED", "segments"),
             ([], "hello", "MALFORMED", "segments"),
         ]

@@ -163,8 +163,8 @@ struct HTTPBatchTests {
                     + "\"at\":\(Minted.now.milliseconds),\"policy\":{\"maxAgeMs\":1,"
                     + "\"billingRetryLeniencyMs\":0,\"durationsMs\":{\"a\":1},"
                     + "\"stackedProducts\":[\"a\"],\"renewalLeniencyMs\":1,"
-                    + "\"knownAt\":\(Int64.max),"
-                    + "\"refuseFamilySharing\":true,\"expectedAppAccountToken\":\"a\"},"
+                    + "\"knownAt\":253402300799999,\"refuseFamilySharing\":true,"
+                    + "\"expectedAppAccountToken\":\"7e3fb20b-4cdb-47cc-936d-99d65f608138\"},"
                     + "\"expectations\":{\"bundleId\":\"\(Minted.bundleId)\"}}")
             // It is of another account than the expected one.
             #expect(until(early) == nil)

@@ -86,7 +86,10 @@ struct HTTPListenerTests {
                 "\"environments\":[\"Production\",\"Sandbox\"]", "VALID"
             ),
             ("product-id=a&product-id=b", "\"productIds\":[\"a\",\"b\"]", "MISMATCH"),
-            ("app-account-token=a", "\"appAccountToken\":\"a\"", "MISMATCH"),
+            (
+                "app-account-token=7e3fb20b-4cdb-47cc-936d-99d65f608138",
+                "\"appAccountToken\":\"7e3fb20b-4cdb-47cc-936d-99d65f608138\"", "MISMATCH"
+            ),
             ("transaction-id=1", "\"transactionId\":\"1\"", "MISMATCH"),
             ("device-id=1", "\"deviceId\":\"1\"", "MISMATCH"),
             ("not-older-than=9999999999999", "\"notOlderThan\":9999999999999", "MISMATCH"),

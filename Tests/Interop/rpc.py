@@ -76,7 +76,7 @@ def expectations(client, files):
             (wire.Expectations(bundle_id=BUNDLE), wire.VERDICT_VALID),
             (wire.Expectations(bundle_id="com.example.other"), wire.VERDICT_WRONG_BUNDLE),
             (wire.Expectations(environments=["Sandbox"]), wire.VERDICT_WRONG_ENVIRONMENT),
-            (wire.Expectations(not_older_than=2 ** 62), wire.VERDICT_MISMATCH),
+            (wire.Expectations(not_older_than=2 ** 46), wire.VERDICT_MISMATCH),
             (wire.Expectations(product_ids=["other"]), wire.VERDICT_MISMATCH)]:
         found = verify(client, files["transaction"], expectations=expected).verification
         expect(found.verdict == verdict, found)

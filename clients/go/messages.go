@@ -332,6 +332,9 @@ type VerifyCall struct {
 // policy; none widens it. A bundle or app id is compared where evidence of that kind carries one:
 // renewal info carries neither, a transaction has no app id, a realtime request has no bundle id.
 // Any other expectation about a field that the evidence does not carry is a MISMATCH.
+// A value that is wrong whatever the evidence is, is an INVALID_ARGUMENT: an environment that is
+// not one of the names below, an account of the App Store that is no UUID, a date outside of the
+// years 2008 to 9999, such as seconds, which would accept everything.
 type Expectations struct {
 	// Bundle identifier, compared byte for byte (WRONG_BUNDLE).
 	BundleID string
@@ -368,9 +371,10 @@ type Expectations struct {
 type ResolveCall struct {
 	// The items, in the order of their bytes: at least one, at most the server's limit.
 	Items []*EvidenceItem
-	// The moment of the decision, in milliseconds since 1970. Absent: the server's clock. Evidence is
-	// verified at the server's time, and what was signed after this moment counts too: did the
-	// customer own it then, as known today? The policy's known_at leaves it out.
+	// The moment of the decision, in milliseconds since 1970, of the years 2008 to 9999: anything
+	// else, such as seconds, is an INVALID_ARGUMENT. Absent: the server's clock. Evidence is verified
+	// at the server's time, and what was signed after this moment counts too: did the customer own it
+	// then, as known today? The policy's known_at leaves it out.
 	At *int64
 	// What the caller decides, because the evidence does not say it. Absent: all defaults.
 	Policy *EntitlementPolicy
@@ -395,6 +399,8 @@ type EvidenceItem struct {
 
 // EntitlementPolicy: What the caller decides about entitlements, because Apple's evidence does not
 // say it.
+// An expected account that is no UUID is an INVALID_ARGUMENT where evidence of the App Store is
+// among the items: it would match nothing.
 type EntitlementPolicy struct {
 	// The answer is stale if all evidence is older than this, in milliseconds. Absent: never.
 	MaxAgeMs *int64
@@ -412,7 +418,7 @@ type EntitlementPolicy struct {
 	// renewing, in milliseconds. Renewals reach backends minutes late. Absent: not at all.
 	RenewalLeniencyMs *int64
 	// Leaves out what Apple signed later than this, in milliseconds since 1970, as the caller knew it
-	// then. Absent: everything counts.
+	// then. Of the years 2008 to 9999, as of ResolveCall.at. Absent: everything counts.
 	KnownAt *int64
 }
 
@@ -446,7 +452,8 @@ type FetchCall struct {
 	TransactionID string
 	// The lists to ask for. Empty: all. An unknown list refuses the request.
 	Lists []StoreList
-	// The moment of the decision, in milliseconds since 1970. Absent: the server's clock.
+	// The moment of the decision, in milliseconds since 1970, as of ResolveCall.at. Absent: the
+	// server's clock.
 	At *int64
 	// What the caller decides, because the evidence does not say it. Absent: all defaults.
 	Policy *EntitlementPolicy

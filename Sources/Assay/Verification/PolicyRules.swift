@@ -130,20 +130,19 @@ extension EvidenceClaims {
                 guard let productId,
                     expectations.productIds.contains(where: productId.equalsByBytes)
                 else {
-                    throw Refusal(
-                        .mismatch, "the product is \(quoted(productId)), not an expected one")
+                    throw Refusal(.mismatch, wrongProduct(productId, expectations))
                 }
             }
         }
         if let expected = expectations.appAccountToken {
             log?.begin(.accountToken, found: quoted(appAccountToken), expected: quoted(expected))
-            guard isAccount(expected) else { throw wrongAccount }
+            guard isAccount(expected) else { throw wrongAccount(expected) }
         }
         if let expected = expectations.transactionId {
             log?.begin(.transaction, found: quoted(transactionId), expected: quoted(expected))
             let names = [transactionId, purchaseToken].compactMap(\.self)
             guard names.contains(where: expected.equalsByBytes) else {
-                throw Refusal(.mismatch, "the transaction id is not the expected one")
+                throw Refusal(.mismatch, wrongTransaction(expected))
             }
         }
         if !expectations.deviceIdentifiers.isEmpty || expectations.deviceVerificationId != nil {
@@ -170,7 +169,27 @@ extension EvidenceClaims {
         return appAccountToken.lowercased() == expected.lowercased()
     }
 
-    private var wrongAccount: Refusal {
+    /// Why no product is an expected one.
+    private func wrongProduct(_ productId: String?, _ expectations: Expectations) -> String {
+        guard productId == nil, kind.hasRecords else {
+            return "the product is \(quoted(productId)), not an expected one"
+        }
+        // One record has to meet both.
+        return "no record of the receipt has an expected product"
+            + (expectations.transactionId.map { " and the transaction id \(quoted($0))" } ?? "")
+    }
+
+    private func wrongTransaction(_ expected: String) -> String {
+        guard transactionId == nil, purchaseToken == nil else {
+            return "the transaction id is \(quoted(transactionId ?? purchaseToken)), not "
+                + quoted(expected)
+        }
+        return kind.hasRecords
+            ? "no record of the receipt has the transaction id \(quoted(expected))"
+            : "the \(kind.name) has no transaction id, and \(quoted(expected)) is expected"
+    }
+
+    private func wrongAccount(_ expected: String) -> Refusal {
         if kind.store != .apple {
             return Refusal(
                 .mismatch,
@@ -179,11 +198,20 @@ extension EvidenceClaims {
                         + (kind == .googlePurchase ? " (obfuscatedAccountId)" : ": it carries none")
                     : "the obfuscatedAccountId is not the expected one")
         }
-        return Refusal(
-            .mismatch,
-            kind.isReceipt
-                ? "the \(kind.name) has no app account token: receipts carry none"
-                : "the app account token is not the expected one")
+        if let problem = Expectations(appAccountToken: expected).problem(of: [kind]) {
+            return Refusal(.mismatch, problem)
+        }
+        guard appAccountToken == nil else {
+            return Refusal(
+                .mismatch, "the app account token is another one than the expected one")
+        }
+        let reason =
+            switch kind {
+            case .transaction, .renewalInfo, .notification, .serverAnswer:
+                ": the app set none at the purchase"
+            default: kind.isReceipt ? ": receipts carry none" : ""
+            }
+        return Refusal(.mismatch, "the \(kind.name) has no app account token" + reason)
     }
 
     /// Checks the device binding. Evidence without a binding is a mismatch.
@@ -212,6 +240,9 @@ extension EvidenceClaims {
 }
 
 extension EvidenceKind {
+    /// Whether the evidence is a receipt of any number of purchases, each a record.
+    fileprivate var hasRecords: Bool { self == .appReceipt || self == .notificationV1 }
+
     fileprivate var isReceipt: Bool {
         switch self {
         case .appReceipt, .transactionReceipt, .notificationV1: true

@@ -60,11 +60,14 @@ struct ExplainSite {
         if !page.choice.environment.isEmpty {
             expectations.environments = [StoreEnvironment(rawValue: page.choice.environment)]
         }
-        page.result = ExplanationSet(
+        if let problem = expectations.problem(of: []) { return refused(problem) }
+        let account = page.choice.account.isEmpty ? nil : page.choice.account
+        let result = ExplanationSet(
             sources.items, andMore: sources.omitted, as: kind, trust: app.verifier.trust,
             policy: app.policy, revocation: app.verifier.revocation,
-            expecting: app.narrowed(expectations),
-            of: page.choice.account.isEmpty ? nil : page.choice.account, at: now, until: isLate)
+            expecting: app.narrowed(expectations), of: account, at: now, until: isLate)
+        if let problem = result.problem(ofAccount: account) { return refused(problem) }
+        page.result = result
         return self.page(200, page)
     }
 

@@ -75,6 +75,13 @@ package struct ExplanationSet: Sendable {
         entitlements = owned
     }
 
+    /// What is wrong with an expected account for these items; nil if nothing is.
+    package func problem(ofAccount account: String?) -> String? {
+        var policy = EntitlementPolicy()
+        policy.expectedAppAccountToken = account
+        return policy.problem(of: items.compactMap(\.explanation.verification.kind))
+    }
+
     /// Whether every item is VALID.
     package var isVerified: Bool { items.allSatisfy(\.explanation.isVerified) }
 

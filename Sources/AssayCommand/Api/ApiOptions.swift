@@ -102,7 +102,8 @@ struct ApiOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Verify and decide as of this time, \(DateArgument.help). (default: now)",
-            valueName: "time"))
+            valueName: "time"),
+        transform: momentArgument)
     var at: DateArgument?
 
     @Flag(help: "Print JSON, one object on each line: each answer, then what it amounts to.")

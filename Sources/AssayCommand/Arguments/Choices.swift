@@ -48,15 +48,23 @@ enum KindChoice: String, Choice {
     var kind: EvidenceKind? { EvidenceKind(name: rawValue) }
 }
 
-/// The values of `--environment`, with Apple's names.
-enum EnvironmentChoice: String, Choice {
-    case production = "Production"
-    case sandbox = "Sandbox"
-    case xcode = "Xcode"
-    case localTesting = "LocalTesting"
-    case unspecified = "Unspecified"
+/// Parses the name of an environment.
+@Sendable func environmentArgument(_ text: String) throws -> StoreEnvironment {
+    do throws(UnknownEnvironment) {
+        return try StoreEnvironment.named(text)
+    } catch {
+        throw ValidationError(error.remedy)
+    }
+}
 
-    var environment: StoreEnvironment { StoreEnvironment(rawValue: rawValue) }
+extension StoreEnvironment {
+    /// The names, for help.
+    static var names: String { known.map(\.rawValue).joined(separator: ", ") }
+}
+
+extension CompletionKind {
+    /// Completes the names of environments.
+    static var environments: CompletionKind { .list(StoreEnvironment.known.map(\.rawValue)) }
 }
 
 /// The values of `serve --log-level`.
@@ -121,6 +129,17 @@ struct DateArgument: ExpressibleByArgument {
     }
 
     static let help = "as in RFC 3339, such as 2025-09-05T01:24:32Z"
+}
+
+/// Parses the moment that a question names.
+@Sendable func momentArgument(_ text: String) throws -> DateArgument {
+    guard let moment = DateArgument(argument: text) else {
+        throw ValidationError("write a time " + DateArgument.help)
+    }
+    guard Timestamp.moments.contains(moment.timestamp) else {
+        throw ValidationError("write a time of the years 2008 to 9999")
+    }
+    return moment
 }
 
 /// Parses an address argument. Errors keep the message of `EndpointError`.

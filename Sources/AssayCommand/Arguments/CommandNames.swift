@@ -1,4 +1,5 @@
 import ArgumentParser
+import Assay
 
 extension AssayTool {
     /// Throws when a word in the place of a subcommand names none, also after `help`.

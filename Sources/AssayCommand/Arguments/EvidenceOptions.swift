@@ -17,12 +17,12 @@ struct EvidenceOptions: ParsableArguments {
     @Option(
         name: .customLong("environment"),
         help: ArgumentHelp(
-            "An environment to accept: \(EnvironmentChoice.names). Repeat for more. "
+            "An environment to accept: \(StoreEnvironment.names). Repeat for more. "
                 + "(default: Production; with --server, what the server accepts)",
             valueName: "name"),
-        completion: .choices(EnvironmentChoice.self),
-        transform: choiceArgument)
-    var environments: [EnvironmentChoice] = []
+        completion: .environments,
+        transform: environmentArgument)
+    var environments: [StoreEnvironment] = []
 
     @Option(
         name: .customLong("root"),
@@ -44,13 +44,14 @@ struct EvidenceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Verify as of this time, \(DateArgument.help). (default: now)", valueName: "time"))
+            "Verify as of this time, \(DateArgument.help). (default: now)", valueName: "time"),
+        transform: momentArgument)
     var at: DateArgument?
 
     var now: Timestamp { at?.timestamp ?? .now }
 
     /// The environments to expect of a server's answer; empty for what the server accepts.
-    var expectedEnvironments: [StoreEnvironment] { environments.map(\.environment) }
+    var expectedEnvironments: [StoreEnvironment] { environments }
 
     var acceptedEnvironments: [StoreEnvironment] {
         environments.isEmpty ? [.production] : expectedEnvironments

@@ -134,14 +134,12 @@ extension AppSettings {
             table.note("environments", "empty", "name at least one, or leave the key out")
         }
         return names.enumerated().compactMap { index, name in
-            guard let choice = EnvironmentChoice(rawValue: name) else {
-                let all = EnvironmentChoice.allCases.map(\.rawValue)
-                table.note(
-                    "environments", "\"\(name)\" is not an environment",
-                    Suggestion.remedy(for: name, among: all), element: index + 1)
+            do throws(UnknownEnvironment) {
+                return try StoreEnvironment.named(name)
+            } catch {
+                table.note("environments", error.problem, error.remedy, element: index + 1)
                 return nil
             }
-            return choice.environment
         }
     }
 

@@ -1,3 +1,4 @@
+import Assay
 import TOMLKit
 
 /// A table of a configuration file, read key by key.

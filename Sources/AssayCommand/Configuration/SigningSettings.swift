@@ -1,3 +1,4 @@
+import Assay
 import AssayIO
 import AssayModels
 import AssayServer

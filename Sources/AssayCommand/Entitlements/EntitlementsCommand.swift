@@ -84,7 +84,8 @@ struct EntitlementsCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Leave out what Apple signed later, as you knew it then: \(DateArgument.help).",
-            valueName: "time"))
+            valueName: "time"),
+        transform: momentArgument)
     var knownAt: DateArgument?
 
     @Flag(name: .customLong("no-family-sharing"), help: "Shared purchases do not entitle.")
@@ -146,6 +147,9 @@ struct EntitlementsCommand: AsyncParsableCommand {
         let accepted = try stores.extend(trust.policy)
         let items = inputs.map { input in
             EvidenceItem(verify(input.evidence, verifier, accepted, at: now), label: input.label)
+        }
+        if let problem = policy.problem(of: items.compactMap(\.verification.kind)) {
+            throw Failure("--app-account-token: " + problem)
         }
         return (items, Entitlements(of: items, at: moment, policy: policy))
     }

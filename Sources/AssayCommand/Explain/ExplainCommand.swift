@@ -112,6 +112,9 @@ struct ExplainCommand: ParsableCommand {
             sources, andMore: inputs.omitted, as: kind.kind, trust: try accepted.store(),
             policy: try stores.extend(accepted.policy), of: appAccountToken,
             at: accepted.now)
+        if let problem = explained.problem(ofAccount: appAccountToken) {
+            throw Failure("--app-account-token: " + problem)
+        }
         switch format {
         case .json: try Output.line(json: explained.json)
         case .text: try Output.line(explained.text(showsAll: all))

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Assay
 import AssayLoad
 import AssayIO
 import AssayMint
@@ -55,11 +56,11 @@ struct LoadEvidenceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The environment of the evidence: \(EnvironmentChoice.names). "
+            "The environment of the evidence: \(StoreEnvironment.names). "
                 + "(default: Production)", valueName: "name"),
-        completion: .choices(EnvironmentChoice.self),
-        transform: choiceArgument)
-    var environment: EnvironmentChoice = .production
+        completion: .environments,
+        transform: environmentArgument)
+    var environment: StoreEnvironment = .production
 
     @Flag(help: "Request answers without the typed payload.")
     var noPayload = false
@@ -103,7 +104,7 @@ struct LoadEvidenceOptions: ParsableArguments {
         do throws(MintError) {
             var pool = try EvidencePool(
                 authority, receipts: receipts, stores: stores, bundleId: bundleId,
-                appAppleId: appAppleId, environment: environment.environment, at: .now)
+                appAppleId: appAppleId, environment: environment, at: .now)
             pool.returnsTypedPayload = !noPayload
             var groups: [LoadGroup] = []
             for share in mix.shares {
@@ -147,7 +148,7 @@ struct LoadEvidenceOptions: ParsableArguments {
 
     private func fileGroups() throws -> [LoadGroup] {
         var expectations = Expectations.none
-        expectations.environments = [environment.environment]
+        expectations.environments = [environment]
         return try files.map { file in
             let call = VerifyCall(
                 kind: file.kind, expectations: expectations, returnsTypedPayload: !noPayload)

@@ -32,9 +32,9 @@ struct MintOptions: ParsableArguments {
             "The environment of a sample: Production, Sandbox, Xcode or LocalTesting. "
                 + "(default: Production)",
             valueName: "name"),
-        completion: .choices(EnvironmentChoice.self),
-        transform: choiceArgument)
-    var environment: EnvironmentChoice = .production
+        completion: .environments,
+        transform: environmentArgument)
+    var environment: StoreEnvironment = .production
 
     @Option(help: "The product of a sample. (default: the bundle id and .premium.monthly)")
     var productId: String?
@@ -70,7 +70,7 @@ struct MintOptions: ParsableArguments {
     func sample(_ index: Int, signedDate: Timestamp) -> SampleValues {
         SampleValues(
             index: index, bundleId: bundleId, appAppleId: appAppleId,
-            environment: environment.environment, signedDate: signedDate, productId: productId)
+            environment: environment, signedDate: signedDate, productId: productId)
     }
 }
 

@@ -43,9 +43,9 @@ struct MintReceiptCommand: ParsableCommand {
         help: ArgumentHelp(
             "The environment: Production, Sandbox or Xcode. (default: Production)",
             valueName: "name"),
-        completion: .choices(EnvironmentChoice.self),
-        transform: choiceArgument)
-    var environment: EnvironmentChoice = .production
+        completion: .environments,
+        transform: environmentArgument)
+    var environment: StoreEnvironment = .production
 
     @Option(
         help: ArgumentHelp(
@@ -114,7 +114,7 @@ struct MintReceiptCommand: ParsableCommand {
 
     func run() throws {
         var sample = ReceiptSample(
-            bundleId: bundleId, appAppleId: appAppleId, environment: environment.environment,
+            bundleId: bundleId, appAppleId: appAppleId, environment: environment,
             creationDate: date?.timestamp ?? .now)
         sample.seed = seed
         if let records { sample.records = .count(records) }

@@ -28,9 +28,9 @@ struct MintPurchaseOptions: ParsableArguments {
         help: ArgumentHelp(
             "The environment of a sample: Production or Sandbox. (default: Production)",
             valueName: "name"),
-        completion: .choices(EnvironmentChoice.self),
-        transform: choiceArgument)
-    var environment: EnvironmentChoice = .production
+        completion: .environments,
+        transform: environmentArgument)
+    var environment: StoreEnvironment = .production
 
     @Flag(help: "A purchase that is not paid yet.")
     var pending = false
@@ -128,7 +128,7 @@ struct MintGooglePurchase: ParsableCommand {
         try options.run(store: "google", .google) { index, options in
             Samples.googlePurchase(
                 index: index, bundleId: options.bundleId, productId: options.product,
-                environment: options.environment.environment, signedDate: options.moment,
+                environment: options.environment, signedDate: options.moment,
                 state: options.pending ? 4 : 0)
         }
     }
@@ -153,7 +153,7 @@ struct MintHuaweiPurchase: ParsableCommand {
         try options.run(store: "huawei", pss ? .huaweiPSS : .huawei) { index, options in
             Samples.huaweiPurchase(
                 index: index, bundleId: options.bundleId, productId: options.product,
-                environment: options.environment.environment, signedDate: options.moment,
+                environment: options.environment, signedDate: options.moment,
                 state: options.pending ? 3 : 0)
         }
     }

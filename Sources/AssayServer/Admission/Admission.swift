@@ -70,6 +70,9 @@ final class Admission {
         guard !call.expectations.hasTooManyDevices else {
             return .refused(.tooManyDevices(head.id))
         }
+        if let problem = problem(of: call, kind, head.id, from: connection) {
+            return .refused(.invalidQuestion(head.id, problem))
+        }
         guard let app = app(named: head.app) else {
             return .refused(.unknownApp(head.id, isNamed: !head.app.isEmpty))
         }
@@ -97,6 +100,16 @@ final class Admission {
                 reservation: Reservation(isStreamed ? .none : cost, of: budget)))
     }
 
+    /// What is wrong with a question about one item; nil if nothing is.
+    private func problem(
+        of call: VerifyCall, _ kind: EvidenceKind, _ id: UInt64, from connection: Connection
+    ) -> String? {
+        guard call.expectations != .none else { return nil }
+        // A kind that is an estimate is known when the evidence is verified.
+        let isEstimate = connection.session.form(of: id).detectsKind
+        return call.expectations.problem(of: isEstimate ? [] : [kind])
+    }
+
     /// Decides what happens to a Resolve request, before any of its items is taken.
     private func admit(
         _ call: ResolveCall, of head: RequestHead, bodyBytes: Int, from connection: Connection,
@@ -113,6 +126,9 @@ final class Admission {
         }
         guard !call.items.contains(where: \.kind.isUnknown) else {
             return .refused(.unknownKind(head.id))
+        }
+        if let problem = call.problem(of: call.namedKinds) {
+            return .refused(.invalidQuestion(head.id, problem))
         }
         if let empty = call.items.firstIndex(where: { $0.length == 0 }) {
             return .refused(.emptyItem(head.id, empty))
@@ -159,6 +175,9 @@ final class Admission {
         }
         if !hasEvidence, let problem = EvidenceForm.problem(withTransactionId: call.transactionId) {
             return .refused(.notTransaction(head.id, problem))
+        }
+        if let problem = call.problem {
+            return .refused(.invalidQuestion(head.id, problem))
         }
         let isKnown = call.lists.allSatisfy { $0 == .statuses || $0 == .history }
         guard isKnown else { return .refused(.unknownList(head.id)) }
@@ -285,6 +304,26 @@ final class Admission {
                     notAfter: anchor.notAfter, development: anchor.development)
             },
             proto: protoText, engine: app?.verifier.engine.current.rawValue ?? "")
+    }
+}
+
+extension ResolveCall {
+    /// What is wrong with the question; nil if nothing is.
+    ///
+    /// - Parameter kinds: of the items, as far as they are known.
+    func problem(of kinds: [EvidenceKind]) -> String? {
+        at?.problem(as: "at") ?? policy.problem(of: kinds) ?? expectations.problem(of: kinds)
+    }
+
+    fileprivate var namedKinds: [EvidenceKind] {
+        items.compactMap { if case .named(let kind) = $0.kind { kind } else { nil } }
+    }
+}
+
+extension FetchCall {
+    /// What is wrong with the question; nil if nothing is.
+    fileprivate var problem: String? {
+        at?.problem(as: "at") ?? policy.problem(of: [.serverAnswer])
     }
 }
 

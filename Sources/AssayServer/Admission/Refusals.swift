@@ -134,6 +134,11 @@ extension ResponseHead {
             message: "the request names more than \(Expectations.otherDeviceLimit) other devices")
     }
 
+    /// The question has a value that is wrong whatever the evidence is.
+    static func invalidQuestion(_ id: UInt64, _ problem: String) -> Self {
+        ResponseHead(id: id, status: .invalidArgument, message: problem)
+    }
+
     static func fetchNotConfigured(_ id: UInt64) -> Self {
         ResponseHead(
             id: id, status: .failedPrecondition,

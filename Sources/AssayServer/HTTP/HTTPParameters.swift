@@ -89,7 +89,7 @@ struct HTTPParameters: Sendable {
         case "app": app = value
         case "bundle-id": expectations.bundleId = value
         case "app-apple-id": expectations.appAppleId = try Self.number(value, name, from: 1)
-        case "environment": expectations.environments.append(try Self.environment(value))
+        case "environment": expectations.environments.append(StoreEnvironment(rawValue: value))
         case "product-id": expectations.productIds.append(value)
         case "app-account-token": expectations.appAccountToken = value
         case "transaction-id": expectations.transactionId = value
@@ -152,7 +152,7 @@ struct HTTPParameters: Sendable {
                 expectations.appAppleId = id
             case "environments":
                 for text in try Self.texts(value, name, limit: ServerLimits.environments) {
-                    expectations.environments.append(try Self.environment(text))
+                    expectations.environments.append(StoreEnvironment(rawValue: text))
                 }
             case "productIds":
                 expectations.productIds = try Self.texts(
@@ -286,14 +286,6 @@ struct HTTPParameters: Sendable {
             }
             expectations.deviceVerificationId = device
         }
-    }
-
-    private static func environment(_ name: String) throws(HTTPProblem) -> StoreEnvironment {
-        guard let environment = StoreEnvironment.known.first(where: { $0.rawValue == name }) else {
-            let names = StoreEnvironment.known.map(\.rawValue).joined(separator: ", ")
-            throw problem("\(quoted(name)) is not an environment; the environments: \(names)")
-        }
-        return environment
     }
 
     private static func number(

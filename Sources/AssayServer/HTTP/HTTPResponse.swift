@@ -84,6 +84,12 @@ extension HTTPResponseStyle: AnswerForm {
         _ verification: Verification, answering id: UInt64, _ call: VerifyCall,
         at now: Timestamp, by codec: MessageCodec, to output: inout [UInt8]
     ) {
+        if detectsKind, let kind = verification.kind,
+            let problem = call.expectations.problem(of: [kind])
+        {
+            return HTTPResponse.append(
+                HTTPProblem(.invalidQuestion(id, problem)), self, at: now, to: &output)
+        }
         let body: [UInt8]
         switch content {
         case .rpc(let form):

@@ -78,6 +78,10 @@ struct ResolveWork: Sendable {
     /// Decides what the customer owns, and encodes the answer.
     func answer(at now: Timestamp, by codec: MessageCodec) -> (EncodedAnswer, ResolveOutcome) {
         let call = admitted.call
+        // Kinds that the verification detected.
+        if let problem = call.problem(of: items.compactMap(\.verification.kind)) {
+            return (.refused(.invalidQuestion(admitted.id, problem)), .refused)
+        }
         let entitlements = Entitlements(of: items, at: call.at ?? now, policy: call.policy)
         let answer = form.encode(
             entitlements, of: items, answering: admitted.id, call, at: now, by: codec)

@@ -521,6 +521,9 @@ struct  Assay__V1__VerifyCall
  * widens it. A bundle or app id is compared where evidence of that kind carries one: renewal info
  * carries neither, a transaction has no app id, a realtime request has no bundle id. Any other
  * expectation about a field that the evidence does not carry is a MISMATCH.
+ * A value that is wrong whatever the evidence is, is an INVALID_ARGUMENT: an environment that is not
+ * one of the names below, an account of the App Store that is no UUID, a date outside of the years
+ * 2008 to 9999, such as seconds, which would accept everything.
  */
 struct  Assay__V1__Expectations
 {
@@ -601,9 +604,10 @@ struct  Assay__V1__ResolveCall
   size_t n_items;
   Assay__V1__EvidenceItem **items;
   /*
-   * The moment of the decision, in milliseconds since 1970. Absent: the server's clock. Evidence is
-   * verified at the server's time, and what was signed after this moment counts too: did the
-   * customer own it then, as known today? The policy's known_at leaves it out.
+   * The moment of the decision, in milliseconds since 1970, of the years 2008 to 9999: anything
+   * else, such as seconds, is an INVALID_ARGUMENT. Absent: the server's clock. Evidence is verified
+   * at the server's time, and what was signed after this moment counts too: did the customer own it
+   * then, as known today? The policy's known_at leaves it out.
    */
   protobuf_c_boolean has_at;
   int64_t at;
@@ -661,6 +665,8 @@ struct  Assay__V1__EvidenceItem
 
 /*
  * What the caller decides about entitlements, because Apple's evidence does not say it.
+ * An expected account that is no UUID is an INVALID_ARGUMENT where evidence of the App Store is among
+ * the items: it would match nothing.
  */
 struct  Assay__V1__EntitlementPolicy
 {
@@ -700,7 +706,7 @@ struct  Assay__V1__EntitlementPolicy
   int64_t renewal_leniency_ms;
   /*
    * Leaves out what Apple signed later than this, in milliseconds since 1970, as the caller knew it
-   * then. Absent: everything counts.
+   * then. Of the years 2008 to 9999, as of ResolveCall.at. Absent: everything counts.
    */
   protobuf_c_boolean has_known_at;
   int64_t known_at;
@@ -768,7 +774,8 @@ struct  Assay__V1__FetchCall
   size_t n_lists;
   Assay__V1__StoreList *lists;
   /*
-   * The moment of the decision, in milliseconds since 1970. Absent: the server's clock.
+   * The moment of the decision, in milliseconds since 1970, as of ResolveCall.at. Absent: the
+   * server's clock.
    */
   protobuf_c_boolean has_at;
   int64_t at;

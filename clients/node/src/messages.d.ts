@@ -253,6 +253,9 @@ export interface VerifyCall {
  * widens it. A bundle or app id is compared where evidence of that kind carries one: renewal info
  * carries neither, a transaction has no app id, a realtime request has no bundle id. Any other
  * expectation about a field that the evidence does not carry is a MISMATCH.
+ * A value that is wrong whatever the evidence is, is an INVALID_ARGUMENT: an environment that is
+ * not one of the names below, an account of the App Store that is no UUID, a date outside of the
+ * years 2008 to 9999, such as seconds, which would accept everything.
  */
 export interface Expectations {
   /** Bundle identifier, compared byte for byte (WRONG_BUNDLE). */
@@ -302,9 +305,10 @@ export interface ResolveCall {
   /** The items, in the order of their bytes: at least one, at most the server's limit. */
   items?: EvidenceItem[]
   /**
-   * The moment of the decision, in milliseconds since 1970. Absent: the server's clock. Evidence is
-   * verified at the server's time, and what was signed after this moment counts too: did the
-   * customer own it then, as known today? The policy's known_at leaves it out.
+   * The moment of the decision, in milliseconds since 1970, of the years 2008 to 9999: anything
+   * else, such as seconds, is an INVALID_ARGUMENT. Absent: the server's clock. Evidence is verified
+   * at the server's time, and what was signed after this moment counts too: did the customer own it
+   * then, as known today? The policy's known_at leaves it out.
    */
   at?: bigint
   /** What the caller decides, because the evidence does not say it. Absent: all defaults. */
@@ -332,7 +336,11 @@ export interface EvidenceItem {
   label?: string
 }
 
-/** What the caller decides about entitlements, because Apple's evidence does not say it. */
+/**
+ * What the caller decides about entitlements, because Apple's evidence does not say it.
+ * An expected account that is no UUID is an INVALID_ARGUMENT where evidence of the App Store is
+ * among the items: it would match nothing.
+ */
 export interface EntitlementPolicy {
   /** The answer is stale if all evidence is older than this, in milliseconds. Absent: never. */
   maxAgeMs?: bigint
@@ -357,7 +365,7 @@ export interface EntitlementPolicy {
   renewalLeniencyMs?: bigint
   /**
    * Leaves out what Apple signed later than this, in milliseconds since 1970, as the caller knew it
-   * then. Absent: everything counts.
+   * then. Of the years 2008 to 9999, as of ResolveCall.at. Absent: everything counts.
    */
   knownAt?: bigint
 }
@@ -394,7 +402,10 @@ export interface FetchCall {
   transactionId?: string
   /** The lists to ask for. Empty: all. An unknown list refuses the request. */
   lists?: StoreList[]
-  /** The moment of the decision, in milliseconds since 1970. Absent: the server's clock. */
+  /**
+   * The moment of the decision, in milliseconds since 1970, as of ResolveCall.at. Absent: the
+   * server's clock.
+   */
   at?: bigint
   /** What the caller decides, because the evidence does not say it. Absent: all defaults. */
   policy?: EntitlementPolicy

@@ -340,7 +340,10 @@ class Expectations(Message):
     """The caller's expectations of one item of evidence. Each one narrows the server's policy;
     none widens it. A bundle or app id is compared where evidence of that kind carries one: renewal
     info carries neither, a transaction has no app id, a realtime request has no bundle id. Any
-    other expectation about a field that the evidence does not carry is a MISMATCH."""
+    other expectation about a field that the evidence does not carry is a MISMATCH.
+    A value that is wrong whatever the evidence is, is an INVALID_ARGUMENT: an environment that is
+    not one of the names below, an account of the App Store that is no UUID, a date outside of the
+    years 2008 to 9999, such as seconds, which would accept everything."""
 
     bundle_id: Optional[str] = None
     """Bundle identifier, compared byte for byte (WRONG_BUNDLE)."""
@@ -380,9 +383,10 @@ class ResolveCall(Message):
     items: List[EvidenceItem] = field(default_factory=list)
     """The items, in the order of their bytes: at least one, at most the server's limit."""
     at: Optional[int] = None
-    """The moment of the decision, in milliseconds since 1970. Absent: the server's clock. Evidence
-    is verified at the server's time, and what was signed after this moment counts too: did the
-    customer own it then, as known today? The policy's known_at leaves it out."""
+    """The moment of the decision, in milliseconds since 1970, of the years 2008 to 9999: anything
+    else, such as seconds, is an INVALID_ARGUMENT. Absent: the server's clock. Evidence is verified
+    at the server's time, and what was signed after this moment counts too: did the customer own it
+    then, as known today? The policy's known_at leaves it out."""
     policy: Optional[EntitlementPolicy] = None
     """What the caller decides, because the evidence does not say it. Absent: all defaults."""
     expectations: Optional[Expectations] = None
@@ -409,7 +413,9 @@ class EvidenceItem(Message):
 
 @dataclass
 class EntitlementPolicy(Message):
-    """What the caller decides about entitlements, because Apple's evidence does not say it."""
+    """What the caller decides about entitlements, because Apple's evidence does not say it.
+    An expected account that is no UUID is an INVALID_ARGUMENT where evidence of the App Store is
+    among the items: it would match nothing."""
 
     max_age_ms: Optional[int] = None
     """The answer is stale if all evidence is older than this, in milliseconds. Absent: never."""
@@ -428,7 +434,7 @@ class EntitlementPolicy(Message):
     from renewing, in milliseconds. Renewals reach backends minutes late. Absent: not at all."""
     known_at: Optional[int] = None
     """Leaves out what Apple signed later than this, in milliseconds since 1970, as the caller knew
-    it then. Absent: everything counts."""
+    it then. Of the years 2008 to 9999, as of ResolveCall.at. Absent: everything counts."""
 
 
 @dataclass
@@ -466,7 +472,8 @@ class FetchCall(Message):
     lists: List[Union[StoreList, int]] = field(default_factory=list)
     """The lists to ask for. Empty: all. An unknown list refuses the request."""
     at: Optional[int] = None
-    """The moment of the decision, in milliseconds since 1970. Absent: the server's clock."""
+    """The moment of the decision, in milliseconds since 1970, as of ResolveCall.at. Absent: the
+    server's clock."""
     policy: Optional[EntitlementPolicy] = None
     """What the caller decides, because the evidence does not say it. Absent: all defaults."""
     return_typed_payloads: Optional[bool] = None

@@ -6,6 +6,8 @@ import java.util.List;
 
 /**
  * What the caller decides about entitlements, because Apple's evidence does not say it.
+ * An expected account that is no UUID is an INVALID_ARGUMENT where evidence of the App Store is
+ * among the items: it would match nothing.
  *
  * @param maxAgeMs The answer is stale if all evidence is older than this, in milliseconds. Absent:
  *     never.
@@ -20,7 +22,8 @@ import java.util.List;
  *     nothing excludes from renewing, in milliseconds. Renewals reach backends minutes late.
  *     Absent: not at all.
  * @param knownAt Leaves out what Apple signed later than this, in milliseconds since 1970, as the
- *     caller knew it then. Absent: everything counts.
+ *     caller knew it then. Of the years 2008 to 9999, as of ResolveCall.at. Absent: everything
+ *     counts.
  */
 public record EntitlementPolicy(Long maxAgeMs, Long billingRetryLeniencyMs, List<ProductDuration>
         durations, boolean refuseFamilySharing, String expectedAppAccountToken, Long
@@ -132,7 +135,7 @@ public record EntitlementPolicy(Long maxAgeMs, Long billingRetryLeniencyMs, List
 
         /**
          * Leaves out what Apple signed later than this, in milliseconds since 1970, as the caller
-         * knew it then. Absent: everything counts.
+         * knew it then. Of the years 2008 to 9999, as of ResolveCall.at. Absent: everything counts.
          */
         public Builder knownAt(Long knownAt) {
             this.knownAt = knownAt;

@@ -9,6 +9,9 @@ import java.util.List;
  * widens it. A bundle or app id is compared where evidence of that kind carries one: renewal info
  * carries neither, a transaction has no app id, a realtime request has no bundle id. Any other
  * expectation about a field that the evidence does not carry is a MISMATCH.
+ * A value that is wrong whatever the evidence is, is an INVALID_ARGUMENT: an environment that is
+ * not one of the names below, an account of the App Store that is no UUID, a date outside of the
+ * years 2008 to 9999, such as seconds, which would accept everything.
  *
  * @param bundleId Bundle identifier, compared byte for byte (WRONG_BUNDLE).
  * @param environments The accepted environments (WRONG_ENVIRONMENT): Production, Sandbox, Xcode,

@@ -24,7 +24,8 @@ import java.util.List;
  * @param transactionId Any transaction identifier of the customer. Required, unless evidence names
  *     one.
  * @param lists The lists to ask for. Empty: all. An unknown list refuses the request.
- * @param at The moment of the decision, in milliseconds since 1970. Absent: the server's clock.
+ * @param at The moment of the decision, in milliseconds since 1970, as of ResolveCall.at. Absent:
+ *     the server's clock.
  * @param policy What the caller decides, because the evidence does not say it. Absent: all
  *     defaults.
  * @param returnTypedPayloads Return the typed payload of each answer.
@@ -89,7 +90,10 @@ public record FetchCall(String transactionId, List<StoreList> lists, Long at, En
             return this;
         }
 
-        /** The moment of the decision, in milliseconds since 1970. Absent: the server's clock. */
+        /**
+         * The moment of the decision, in milliseconds since 1970, as of ResolveCall.at. Absent: the
+         * server's clock.
+         */
         public Builder at(Long at) {
             this.at = at;
             return this;

@@ -11,9 +11,10 @@ import java.util.List;
  * the items add up to the body's.
  *
  * @param items The items, in the order of their bytes: at least one, at most the server's limit.
- * @param at The moment of the decision, in milliseconds since 1970. Absent: the server's clock.
- *     Evidence is verified at the server's time, and what was signed after this moment counts too:
- *     did the customer own it then, as known today? The policy's known_at leaves it out.
+ * @param at The moment of the decision, in milliseconds since 1970, of the years 2008 to 9999:
+ *     anything else, such as seconds, is an INVALID_ARGUMENT. Absent: the server's clock. Evidence
+ *     is verified at the server's time, and what was signed after this moment counts too: did the
+ *     customer own it then, as known today? The policy's known_at leaves it out.
  * @param policy What the caller decides, because the evidence does not say it. Absent: all
  *     defaults.
  * @param expectations The caller's expectations of every item. Absent: none beyond the server's
@@ -84,7 +85,8 @@ public record ResolveCall(List<EvidenceItem> items, Long at, EntitlementPolicy p
         }
 
         /**
-         * The moment of the decision, in milliseconds since 1970. Absent: the server's clock.
+         * The moment of the decision, in milliseconds since 1970, of the years 2008 to 9999:
+         * anything else, such as seconds, is an INVALID_ARGUMENT. Absent: the server's clock.
          * Evidence is verified at the server's time, and what was signed after this moment counts
          * too: did the customer own it then, as known today? The policy's known_at leaves it out.
          */

@@ -1,7 +1,7 @@
 /// Suggests the intended word for a misspelled one.
-enum Suggestion {
+package enum Suggestion {
     /// Returns "did you mean "x"?" when a name is close, or a list of all names.
-    static func remedy(for word: String, among names: [String]) -> String {
+    package static func remedy(for word: String, among names: [String]) -> String {
         // A much longer word is close to no name and slow to compare.
         let isLong = word.utf8.count > 4 * (names.map(\.utf8.count).max() ?? 0)
         let near = (isLong ? [] : names).map {
@@ -15,7 +15,7 @@ enum Suggestion {
 
     /// The number of letters to change, add or remove, or of neighbours to swap (Levenshtein
     /// distance with optimal string alignment).
-    static func distance(_ left: String, _ right: String) -> Int {
+    package static func distance(_ left: String, _ right: String) -> Int {
         let (left, right) = (Array(left), Array(right))
         var before: [Int] = []
         var row = Array(0...right.count)
