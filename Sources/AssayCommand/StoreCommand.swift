@@ -17,8 +17,9 @@ struct StoreCommand: ParsableCommand {
             time happen in order.
 
             Give the backend under test this base URL for production, the same with
-            /sandbox for the sandbox, and ca/root.pem as its root. Prints one line with
-            the address when it is ready. The same address has a page for browsers, and:
+            /sandbox for the sandbox, and ca/root.pem as its root; 'assay api' and 'assay
+            serve' ask both environments by the one URL. Prints one line with the address
+            when it is ready. The same address has a page for browsers, and:
 
               POST   /advance    {"duration": "30d"}, {"to": "next"}, {"to": MILLISECONDS}
               POST   /customers  {"scenario": "refund"} or {"scenario": {…}}

@@ -21,5 +21,8 @@ public struct StoreEnvironment: RawRepresentable, Hashable, Sendable, CustomStri
     /// The environments that a policy can name.
     public static let known: [Self] = [.production, .sandbox, .xcode, .localTesting, .unspecified]
 
+    /// The path below which a local App Store has its sandbox; Apple's is another host.
+    package static let localSandboxPath = "sandbox"
+
     public var description: String { rawValue }
 }

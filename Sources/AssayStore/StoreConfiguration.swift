@@ -60,10 +60,26 @@ public struct StoreConfiguration: Sendable {
         self.key = key
     }
 
+    /// Has the client ask one server instead of Apple's, in both environments.
+    ///
+    /// `http://` is a local App Store: its sandbox is below `/sandbox`, and a URL that ends so
+    /// names the same store. Any other server answers for both environments at this URL.
+    public mutating func ask(_ baseURL: String) {
+        productionURL = Self.withoutSlash(baseURL)
+        sandboxURL = productionURL
+        guard baseURL.hasPrefix("http://") else { return }
+        let path = "/" + StoreEnvironment.localSandboxPath
+        if productionURL.hasSuffix(path) { productionURL.removeLast(path.count) }
+        sandboxURL = productionURL + path
+    }
+
     /// The base URL of an environment, without a slash at its end.
     func baseURL(of environment: StoreEnvironment) -> String {
-        let url = environment == .production ? productionURL : sandboxURL
-        return url.hasSuffix("/") ? String(url.dropLast()) : url
+        Self.withoutSlash(environment == .production ? productionURL : sandboxURL)
+    }
+
+    private static func withoutSlash(_ url: String) -> String {
+        url.hasSuffix("/") ? String(url.dropLast()) : url
     }
 
     /// Checks what would otherwise fail with each request.

@@ -34,6 +34,26 @@ struct StoreFaultTests {
         #expect(limited.body == Array("<html>".utf8))
     }
 
+    @Test("a fault of one environment leaves the other as it is")
+    func environment() throws {
+        var test = try TestStore("subscribe")
+        try test.add("subscribe", .sandbox)
+        inject(&test, #"{"status":401,"environment":"Production","count":2}"#)
+        inject(&test, #"{"endpoint":"history","status":500,"environment":"Sandbox"}"#)
+        let sandbox = "/sandbox/inApps/v2/history/470002000000100"
+        #expect(test.get(sandbox).status == 500)
+        #expect(test.get(sandbox).status == 200)
+        #expect(test.get(Self.history).status == 401)
+        #expect(test.get("/inApps/v1/subscriptions/\(Self.id)").status == 401)
+        #expect(test.get(Self.history).status == 200)
+        for name in ["\"sandbox\"", "\"Xcode\"", "1"] {
+            let answer = test.send(.post, "/faults", "{\"status\":401,\"environment\":\(name)}")
+            let text = String(decoding: answer.body, as: UTF8.self)
+            #expect(
+                answer.status == 400 && text.contains("must be Production or Sandbox"), "\(text)")
+        }
+    }
+
     @Test("faults of pages")
     func pages() throws {
         var test = try TestStore("customers-life", pageSize: 2)

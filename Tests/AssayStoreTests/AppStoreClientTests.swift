@@ -328,4 +328,30 @@ struct AppStoreClientTests {
         configuration.productionURL = "https://a/b/"
         #expect(configuration.baseURL(of: .production) == "https://a/b")
     }
+
+    @Test(
+        "a server in place of Apple's: a local App Store has its sandbox below /sandbox",
+        arguments: [
+            ("http://127.0.0.1:7450", "http://127.0.0.1:7450", "http://127.0.0.1:7450/sandbox"),
+            ("http://127.0.0.1:7450/", "http://127.0.0.1:7450", "http://127.0.0.1:7450/sandbox"),
+            ("http://store:7450/sandbox", "http://store:7450", "http://store:7450/sandbox"),
+            ("http://store:7450/sandbox/", "http://store:7450", "http://store:7450/sandbox"),
+            ("http://store/path", "http://store/path", "http://store/path/sandbox"),
+            ("http://store/mysandbox", "http://store/mysandbox", "http://store/mysandbox/sandbox"),
+            // A proxy before Apple's hosts, or an older name of one.
+            ("https://proxy/apple/", "https://proxy/apple", "https://proxy/apple"),
+            ("https://proxy/sandbox", "https://proxy/sandbox", "https://proxy/sandbox"),
+        ])
+    func baseURL(url: String, production: String, sandbox: String) {
+        var configuration = Self.fixture.configuration()
+        configuration.ask(url)
+        #expect(configuration.baseURL(of: .production) == production)
+        #expect(configuration.baseURL(of: .sandbox) == sandbox)
+    }
+
+    @Test("http:///sandbox is no base URL") func noHost() {
+        var configuration = Self.fixture.configuration()
+        configuration.ask("http:///sandbox")
+        #expect(throws: StoreError.self) { try configuration.check() }
+    }
 }

@@ -77,7 +77,8 @@ struct ApiOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Ask this server instead of Apple's, in either environment.", valueName: "url"))
+            "Ask this server instead of Apple's, in both environments; with http:// the sandbox "
+                + "below /sandbox, as a local App Store has it.", valueName: "url"))
     var baseURL: String?
 
     @Option(
@@ -120,10 +121,7 @@ struct ApiOptions: ParsableArguments {
         configuration.appAppleId = appAppleId
         configuration.environment = environment.choice
         configuration.moment = at?.timestamp
-        if let baseURL {
-            configuration.productionURL = baseURL
-            configuration.sandboxURL = baseURL
-        }
+        if let baseURL { configuration.ask(baseURL) }
         configuration.proxy = proxy
         configuration.certificateAuthorities = authorities
         var trust = TrustStore.apple

@@ -90,10 +90,7 @@ struct FetchSettings {
         var configuration = StoreConfiguration(bundleId: app.bundleId ?? "", key: key)
         configuration.appAppleId = app.appAppleId
         configuration.environment = environment
-        if let baseURL {
-            configuration.productionURL = baseURL
-            configuration.sandboxURL = baseURL
-        }
+        if let baseURL { configuration.ask(baseURL) }
         configuration.proxy = proxy
         configuration.certificateAuthorities = certificateAuthorities
         configuration.pageLimit = limits.fetchPages

@@ -4,6 +4,8 @@ import AssayBytes
 struct StoreFault: Sendable {
     /// It is nil for any endpoint.
     var endpoint: StoreEndpoint?
+    /// It is nil for both environments.
+    var environment: APIEnvironment?
     /// Requests that it still changes.
     var count: Int64 = 1
     /// The answer, instead of the right one; nil: the right one.
@@ -33,8 +35,8 @@ struct StoreFault: Sendable {
     private static let delays: ClosedRange<Int64> = 0...600_000
 
     private static let members = [
-        "endpoint", "count", "status", "code", "retryAfter", "body", "delay", "dribble", "cut",
-        "page",
+        "endpoint", "environment", "count", "status", "code", "retryAfter", "body", "delay",
+        "dribble", "cut", "page",
     ]
 
     init(_ object: JSONObject, source: [UInt8]) throws(StoreProblem) {
@@ -49,6 +51,13 @@ struct StoreFault: Sendable {
                 throw StoreProblem("endpoint must be any, or one of \(names)")
             }
             endpoint = found
+        }
+        if let name = object["environment"] {
+            guard let found = name.string.flatMap(APIEnvironment.init) else {
+                let names = APIEnvironment.allCases.map(\.rawValue).joined(separator: " or ")
+                throw StoreProblem("environment must be \(names)")
+            }
+            environment = found
         }
         count = try Self.number(object, "count", 1...StoreLimits.faultCount) ?? 1
         answer = try Self.answer(object)
@@ -135,8 +144,11 @@ struct FaultList: Sendable {
     mutating func removeAll() { faults = [] }
 
     /// The fault of a request; it counts.
-    mutating func take(_ endpoint: StoreEndpoint) -> StoreFault? {
-        let index = faults.firstIndex { $0.endpoint == nil || $0.endpoint == endpoint }
+    mutating func take(_ call: StoreCall) -> StoreFault? {
+        let index = faults.firstIndex { fault in
+            fault.endpoint ?? call.endpoint == call.endpoint
+                && fault.environment ?? call.environment == call.environment
+        }
         guard let index else { return nil }
         faults[index].count -= 1
         let fault = faults[index]

@@ -6,7 +6,7 @@ import AssayModels
 extension LocalStore {
     /// Answers a call: faults first, then the token, the rate limit and the endpoint.
     mutating func answer(_ call: StoreCall, _ request: StoreRequest) -> StoreAnswer {
-        let fault = faults.take(call.endpoint)
+        let fault = faults.take(call)
         var answer: StoreAnswer
         var reason: String?
         if let replacement = fault?.answer {

@@ -1,3 +1,5 @@
+import AssayModels
+
 /// The endpoints of the App Store Server API, by the names that faults use.
 enum StoreEndpoint: String, CaseIterable, Sendable {
     case statuses
@@ -39,9 +41,6 @@ enum StoreEndpoint: String, CaseIterable, Sendable {
 enum APIEnvironment: String, CaseIterable, Sendable {
     case production = "Production"
     case sandbox = "Sandbox"
-
-    /// The path that the sandbox has in a local store, where Apple has another host.
-    static let sandboxPrefix = "sandbox"
 }
 
 /// A call of an endpoint: what the method and the path say.
@@ -69,7 +68,7 @@ extension StoreCall {
         var parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count > 3, parts.removeFirst().isEmpty, !parts.contains("") else { return nil }
         var environment = APIEnvironment.production
-        if parts[0] == APIEnvironment.sandboxPrefix {
+        if parts[0] == StoreEnvironment.localSandboxPath {
             environment = .sandbox
             parts.removeFirst()
         }

@@ -76,7 +76,7 @@ extension StoreCall {
         var call = StoreCall("notifications", "POST", "/inApps/v1/notifications/history")
         call.body = query.json
         call.answer = .pages(parameter: "paginationToken")
-        call.findsEnvironment = false
+        call.findsEnvironment = query.transactionId != nil
         return call
     }
 
