@@ -25,7 +25,7 @@ struct StoreLifeTests {
                     compared += try compare(notification(body), &test, scenario.name)
                 }
                 seen = test.posted.count
-                guard let next = test.store.customers[0].life.nextStep else { break }
+                guard let next = test.store.customers[0].life.nextEvent?.at else { break }
                 test.store.move(to: next)
                 test.deliver()
             }

@@ -65,7 +65,7 @@ struct StoreNotificationTests {
                     let what = now.revocationDate == nil ? "reinstated" : "refunded"
                     events.append(("\(what) \(now.name)", statement))
                 }
-                guard let next = test.store.customers[0].life.nextStep else { break }
+                guard let next = test.store.customers[0].life.nextEvent?.at else { break }
                 test.store.move(to: next)
                 test.deliver()
             }
@@ -324,7 +324,7 @@ struct StoreNotificationTests {
         try store.store.add(Scenario(json: Array(file.utf8)), .production)
         var before = 0
         store.deliver()
-        while let next = store.store.customers[0].life.nextStep {
+        while let next = store.store.customers[0].life.nextEvent?.at {
             before = store.posted.count
             store.store.move(to: next)
             store.deliver()

@@ -107,9 +107,9 @@ struct StorePage {
     }
 
     private func nextTitle(_ next: Timestamp) -> String {
-        for customer in store.customers where customer.life.nextStep == next {
-            return "customer \(customer.number) "
-                + customer.life.scenario.steps[customer.life.stepsTaken].title
+        for customer in store.customers {
+            guard let event = customer.life.nextEvent, event.at == next else { continue }
+            return "customer \(customer.number) \(event.title)"
         }
         return store.notifications.next.map { "sends \($0.notification.words) again" } ?? ""
     }

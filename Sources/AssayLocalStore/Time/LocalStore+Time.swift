@@ -17,10 +17,10 @@ extension LocalStore {
         target = max(target ?? now, min(moment, last))
     }
 
-    /// The moment of the next event: a step of a customer, or a notification that is sent again.
+    /// The moment of the next event: of a customer's life, or a notification that is sent again.
     var nextEvent: Timestamp? {
-        let steps = customers.compactMap(\.life.nextStep)
-        return ([notifications.next?.next].compactMap { $0 } + steps).min()
+        let events = customers.compactMap(\.life.nextEvent?.at)
+        return ([notifications.next?.next].compactMap { $0 } + events).min()
     }
 
     /// Moves time to the next event, up to the target. Call it again after the result of each
@@ -29,7 +29,7 @@ extension LocalStore {
         while true {
             if let entry = notifications.next, let next = entry.next, next <= target ?? now {
                 // A notification goes out before the steps after it.
-                if !customers.contains(where: { ($0.life.nextStep ?? .last) < next }) {
+                if !customers.contains(where: { ($0.life.nextEvent?.at ?? .last) < next }) {
                     now = max(now, next)
                     guard let environment = entry.environment,
                         let url = settings.target(environment)
@@ -43,6 +43,7 @@ extension LocalStore {
             guard let target else { return .none }
             guard takeStep(until: target) else {
                 now = max(now, target)
+                for index in customers.indices { customers[index].life.pass(to: now) }
                 self.target = nil
                 return .none
             }
@@ -59,25 +60,25 @@ extension LocalStore {
         notifications.didSend(id, result, at: now)
     }
 
-    /// Takes the earliest step that is due. Returns false if there is none until then.
+    /// Takes the earliest event of a customer's life that is due. Returns false if there is none
+    /// until then.
     private mutating func takeStep(until target: Timestamp) -> Bool {
-        var index: Int?
-        var earliest = Timestamp.last
+        var earliest: (index: Int, event: ScenarioCustomer.Event)?
         for candidate in customers.indices {
-            guard let next = customers[candidate].life.nextStep, next <= target, next < earliest
+            guard let next = customers[candidate].life.nextEvent, next.at <= target,
+                next.at < earliest?.event.at ?? .last
             else { continue }
-            (index, earliest) = (candidate, next)
+            earliest = (candidate, next)
         }
-        guard let index else { return false }
-        now = max(now, earliest)
+        guard let (index, event) = earliest else { return false }
+        now = max(now, event.at)
         let customer = customers[index]
-        let title = customer.life.scenario.steps[customer.life.stepsTaken].title
         if stepsTaken.count < StoreLimits.steps {
             stepsTaken.append(
-                TakenStep(customer: customer.number, at: earliest, title: title))
+                TakenStep(customer: customer.number, at: event.at, title: event.title))
         }
         do throws(MintError) {
-            for notification in try customers[index].life.takeStep() {
+            for notification in try customers[index].life.takeEvent() {
                 send(notification, customer: customer.number)
             }
         } catch {

@@ -11,6 +11,8 @@ package struct ScenarioCustomer: Sendable {
     package private(set) var stepsTaken = 0
     var signer: ScenarioSigner
     var state: ScenarioState
+    /// The time of the last event, in milliseconds after the start.
+    private var clock = Int64.min
     /// Notifications that a later step delivers, by their name in the file.
     private var named: [String: MintedNotification] = [:]
     private var modifications: [String: (serial: Int, at: Int64)] = [:]
@@ -28,31 +30,56 @@ package struct ScenarioCustomer: Sendable {
             identity: identity)
         state = ScenarioState(products: scenario.products)
         var rehearsal = self
-        while rehearsal.nextStep != nil { _ = try rehearsal.takeStep() }
+        while rehearsal.nextEvent != nil { _ = try rehearsal.takeEvent() }
     }
 
-    /// When the next step is due; nil after the last one.
-    package var nextStep: Timestamp? {
-        guard stepsTaken < scenario.steps.count else { return nil }
-        return start.advanced(by: scenario.steps[stepsTaken].at)
+    /// What happens next to a customer.
+    package struct Event: Sendable {
+        package let at: Timestamp
+        package let title: String
     }
 
-    /// Takes the next step. Returns the notifications that the App Store sends then: those of the
-    /// step's evidence, after those about everything else that happened. Tokens and receipts of the
-    /// step are the app's, which a store does not send.
-    package mutating func takeStep() throws(MintError) -> [MintedNotification] {
+    /// The next step of the scenario, or what time alone brings before it; nil if nothing follows.
+    package var nextEvent: Event? {
+        if let due = nextDue.first {
+            return Event(at: start.advanced(by: due.at), title: due.title)
+        }
+        return nextStep.map { Event(at: start.advanced(by: $0.at), title: $0.title) }
+    }
+
+    private var nextStep: ScenarioStep? { scenario.steps.dropFirst(stepsTaken).first }
+
+    /// What time alone brings before the next step. What it brings at that moment is part of the
+    /// step, whose evidence can have the notification.
+    private var nextDue: [DueEvent] {
+        let due = state.due(after: clock)
+        guard let time = due.first?.at, time < nextStep?.at ?? .max else { return [] }
+        return due
+    }
+
+    /// Notes that time has passed without an event.
+    package mutating func pass(to now: Timestamp) {
+        clock = max(clock, now.milliseconds - start.milliseconds)
+    }
+
+    /// Takes the next step, or lets time bring what it brings before it. Returns the notifications
+    /// that the App Store sends then: those of the step's evidence, after those about everything
+    /// else that happened. Tokens and receipts of the step are the app's, which a store does not
+    /// send.
+    package mutating func takeEvent() throws(MintError) -> [MintedNotification] {
+        let due = nextDue
+        if let time = due.first?.at {
+            clock = time
+            return try mint(due.map(\.notification), at: time)
+        }
         let step = scenario.steps[stepsTaken]
         let before = state
         try state.apply(step)
         stepsTaken += 1
+        clock = step.at
         for transaction in step.transactions { didModify(transaction.name, at: step.at) }
-        var notifications: [MintedNotification] = []
-        let now = start.advanced(by: step.at)
-        for notification in StepNotifications.list(step, from: before, to: state) {
-            guard let name = notification.transaction else { continue }
-            notifications.append(
-                try self.notification(notification.type, notification.subtype, of: name, at: now))
-        }
+        var notifications = try mint(
+            StepNotifications.list(step, from: before, to: state), at: step.at)
         for evidence in step.evidence {
             switch evidence.form {
             case .notification(let notification):
@@ -69,6 +96,22 @@ package struct ScenarioCustomer: Sendable {
             }
         }
         return notifications
+    }
+
+    /// Signs notifications about transactions, as the App Store writes them.
+    private mutating func mint(
+        _ notifications: [ScenarioNotification], at now: Int64
+    ) throws(MintError) -> [MintedNotification] {
+        var minted: [MintedNotification] = []
+        for notification in notifications {
+            guard let name = notification.transaction else { continue }
+            state.didNotify(notification)
+            minted.append(
+                try self.notification(
+                    notification.type, notification.subtype, of: name,
+                    at: start.advanced(by: now)))
+        }
+        return minted
     }
 
     /// - Parameter now: milliseconds after the start.

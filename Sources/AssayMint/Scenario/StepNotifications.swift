@@ -1,5 +1,5 @@
 /// The notifications that the App Store sends about one step of a scenario by itself: about each
-/// purchase, renewal, refund and change of renewal that no notification of the step's evidence
+/// purchase, renewal, refund, change of renewal and end that no notification of the step's evidence
 /// names. `docs/local-store.md` has the table.
 struct StepNotifications {
     private let step: ScenarioStep
@@ -22,6 +22,7 @@ struct StepNotifications {
         notifications.addPurchases()
         notifications.addChanges()
         notifications.addRenewals()
+        notifications.addDue()
         return notifications.list
     }
 
@@ -29,9 +30,8 @@ struct StepNotifications {
         self.step = step
         self.before = before
         self.after = after
-        let notified = step.evidence.flatMap(\.notified).compactMap { name in
-            after.transactions[name].map { Purchase(name, $0) }
-        }
+        let notified = step.evidence.flatMap(\.notifications).compactMap(\.transaction)
+            .compactMap { name in after.transactions[name].map { Purchase(name, $0) } }
         scripted = Set(notified)
         announced = scripted
     }
@@ -66,11 +66,7 @@ struct StepNotifications {
 
     private mutating func add(_ words: String, of name: String) {
         guard let transaction = after.transactions[name] else { return }
-        let words = words.split(separator: " ").map(String.init)
-        var notification = ScenarioNotification(
-            type: words[0], subtype: words.count > 1 ? words[1] : nil, path: "the step")
-        notification.transaction = name
-        list.append(notification)
+        list.append(ScenarioNotification(words: words, of: name, path: "the step"))
         announced.insert(Purchase(name, transaction))
     }
 
@@ -205,7 +201,7 @@ struct StepNotifications {
             latest.time("expiresDate") ?? .max <= step.at,
             old.isInRetry || old.number("expirationIntent") != intent
         {
-            return ["EXPIRED", Self.reasons[intent]].compactMap(\.self).joined(separator: " ")
+            return Self.expired(intent)
         }
         let renews = (old.number("autoRenewStatus") ?? 1, new.number("autoRenewStatus") ?? 1)
         if renews.0 != renews.1 {
@@ -220,35 +216,47 @@ struct StepNotifications {
         return "DID_CHANGE_RENEWAL_PREF" + (next.1 == current ? "" : " DOWNGRADE")
     }
 
-    /// The subtype of EXPIRED by `expirationIntent`; none for other reasons.
+    /// The words of an end, by `expirationIntent`; no subtype for other reasons.
+    static func expired(_ intent: Int64) -> String {
+        ["EXPIRED", reasons[intent]].compactMap(\.self).joined(separator: " ")
+    }
+
     private static let reasons: [Int64: String] = [
         1: "VOLUNTARY", 2: "BILLING_RETRY", 3: "PRICE_INCREASE", 4: "PRODUCT_NOT_FOR_SALE",
     ]
+
+    // MARK: What time brings
+
+    /// Adds what time alone brings at the moment of the step, unless the step notifies it.
+    private mutating func addDue() {
+        let scripted = step.evidence.flatMap(\.notifications)
+        for event in after.due(at: step.at) {
+            let original = original(of: event.notification)
+            let isNotified = (scripted + list).contains {
+                $0.type == event.notification.type && self.original(of: $0) == original
+            }
+            if !isNotified { list.append(event.notification) }
+        }
+    }
+
+    private func original(of notification: ScenarioNotification) -> String? {
+        notification.transaction.flatMap { after.transactions[$0]?.original }
+    }
 }
 
 extension ScenarioEvidence {
-    /// The transactions that notifications of this file carry, held back or not.
-    fileprivate var notified: [String] {
+    /// The notifications of this file, held back or not.
+    fileprivate var notifications: [ScenarioNotification] {
         switch form {
-        case .notification(let notification): [notification.transaction].compactMap(\.self)
-        case .notificationHistory(let list): list.compactMap(\.transaction)
+        case .notification(let notification): [notification]
+        case .notificationHistory(let list): list
         default: []
         }
     }
 }
 
-extension ScenarioState {
-    /// The members of a subscription's renewal information that the scenario has set.
-    fileprivate func changedRenewal(of original: String) -> PayloadMembers {
-        PayloadMembers().applying(renewals[original] ?? [])
-    }
-}
-
 extension PayloadMembers {
     fileprivate var type: String { string("type") ?? "" }
-
-    fileprivate var isInRetry: Bool { bool("isInBillingRetryPeriod") }
-    fileprivate var isUpgraded: Bool { bool("isUpgraded") }
 
     fileprivate var isSeatAddition: Bool {
         string("additionalTransactionReason") == "SEAT_ADDITION"
@@ -267,9 +275,5 @@ extension PayloadMembers {
             guard case .object(let changes) = value else { return PayloadMembers() }
             return PayloadMembers().applying(changes)
         }
-    }
-
-    private func bool(_ name: String) -> Bool {
-        if case .bool(true) = self[name] { true } else { false }
     }
 }
