@@ -96,6 +96,68 @@ struct ScenarioTests {
         return Evidence.item(.renewalInfo(VerifiedPayload(payload, json: Array("\(payload)".utf8))))
     }
 
+    // MARK: Storing under evidenceKey
+
+    /// What a backend has that keeps each item under its key: of several with one key the last.
+    private static func stored(_ items: [EvidenceItem]) -> [EvidenceItem] {
+        var kept: [String: EvidenceItem] = [:]
+        for item in items {
+            // An answer without a signed member states nothing, and has no key.
+            guard let key = item.verification.evidenceKey else { continue }
+            kept[key] = item
+        }
+        return kept.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    private static func checkStoring(_ scenario: ScenarioCase) {
+        for step in scenario.steps {
+            let expected = scenario.answer(step).withoutAnswerWarnings.withoutPositions
+            for order in [step.items, step.items.reversed(), step.items + step.items.reversed()] {
+                let found = scenario.answer(Self.stored(order), at: step.step.at)
+                #expect(
+                    found.withoutAnswerWarnings.withoutPositions == expected,
+                    "\(scenario.scenario.name), \(step.step.name)")
+            }
+        }
+    }
+
+    /// Two states that Apple would have signed in one millisecond: the key has the signed date.
+    private static let sameMillisecond: Set<String> = ["tie"]
+
+    @Test(
+        "Storing under evidenceKey, in any order, changes nothing",
+        arguments: try MintedScenarios.all.get().filter {
+            !sameMillisecond.contains($0.scenario.name)
+        })
+    func storing(scenario: ScenarioCase) { Self.checkStoring(scenario) }
+
+    @Test("Storing evidence without a signed date under its evidenceKey changes nothing")
+    func storingUndated() throws {
+        let undated = #""change":{"signedDate":null}"#
+        let file = """
+            {"name":"undated","summary":"Tokens of 2021.","steps":[
+              {"at":"0d","title":"buys","transactions":{"7":{"productId":"world.2"},
+                "100":{"productId":"premium.monthly"}},
+               "evidence":[{"transaction":"7",\(undated)},{"transaction":"100",\(undated)},
+                {"renewalInfo":"100",\(undated)}],
+               "expect":{}},
+              {"at":"1d","title":"refunds","transactions":{"7":{"revocationDate":"1d"}},
+               "renewals":{"100":{"autoRenewStatus":0}},
+               "evidence":[{"transaction":"7",\(undated)},{"renewalInfo":"100",\(undated)}],
+               "expect":{}},
+              {"at":"2d","title":"again","evidence":[{"transaction":"7",\(undated)}],"expect":{}}]}
+            """
+        let scenario = try MintedScenarios.mint(Scenario(json: Array(file.utf8)))
+        Self.checkStoring(scenario)
+        let items = try #require(scenario.steps.last?.items)
+        let keys = items.map(\.verification.evidenceKey)
+        #expect(!keys.contains(nil))
+        // The last token states again what the one before stated.
+        #expect(items.count == 6 && Set(keys).count == 5)
+        let answer = scenario.answer(Self.stored(items), at: MintedScenarios.made)
+        #expect(answer.apps.first?.nonConsumables.map(\.isEntitled) == [false])
+    }
+
     @Test(
         "The split over tokens, notifications and pages changes nothing",
         arguments: try MintedScenarios.all.get())

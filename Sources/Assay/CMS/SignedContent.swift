@@ -62,11 +62,7 @@ struct UnverifiedSignedData: Sendable {
     ) throws(Refusal) -> ChainOutcome<ValidatedRSAChain> {
         let log = chains.log
         log?.begin(.signerAlgorithm, found: signer.algorithmText)
-        let algorithm = try signer.checkedAlgorithm()
-        guard let digest = digests.digest(algorithm) else {
-            throw Refusal(
-                .malformed, "digestAlgorithms does not announce the signer's \(algorithm.name)")
-        }
+        let (algorithm, digest) = try contentDigest()
         log?.begin(.signerCertificate, found: "\(certificates.count) certificates")
         guard let leaf = certificates.firstIndex(where: { signer.isSigner($0) }) else {
             throw Refusal(.invalidChain, "the signer's certificate is not in the receipt")
@@ -77,6 +73,16 @@ struct UnverifiedSignedData: Sendable {
             try check(digest, algorithm, key: chain.leafKey)
             return chain
         }
+    }
+
+    /// The digest of the content that the signer signed.
+    func contentDigest() throws(Refusal) -> (algorithm: DigestAlgorithm, digest: [UInt8]) {
+        let algorithm = try signer.checkedAlgorithm()
+        guard let digest = digests.digest(algorithm) else {
+            throw Refusal(
+                .malformed, "digestAlgorithms does not announce the signer's \(algorithm.name)")
+        }
+        return (algorithm, digest)
     }
 
     private func chain(

@@ -3,10 +3,17 @@ import AssayModels
 
 extension VerifiedJWS {
     /// Decodes the typed payload of the caller's kind, and the claims that the policy checks.
-    ///
-    /// Extracts the claims first, so that the payload is moved and not copied.
     func decode(
         as kind: EvidenceKind, log: CheckLog? = nil
+    ) throws(Refusal) -> (VerifiedEvidence, EvidenceClaims) {
+        var (evidence, claims) = try decoded(as: kind, log: log)
+        claims.nameStatement(by: EvidenceClaims.digest(of: payload.text))
+        return (evidence, claims)
+    }
+
+    /// Extracts the claims first, so that the payload is moved and not copied.
+    private func decoded(
+        as kind: EvidenceKind, log: CheckLog?
     ) throws(Refusal) -> (VerifiedEvidence, EvidenceClaims) {
         if kind.store == .harmony {
             log?.begin(

@@ -288,7 +288,10 @@ public struct AppReceiptStream: Sendable {
             unknownChains: request.unknownChains, log: log)
         let chain = try signedData.verify(chains, effectiveDate: date)
         let time = try date.timestamp()
-        let answer = try chain.map { request.answer(unverified, $0, effectiveDate: time) }
+        let digest = try signedData.contentDigest().digest
+        let answer = try chain.map {
+            request.answer(unverified, $0, effectiveDate: time, digest: digest)
+        }
         if case .validated(let answer) = answer, answer.verdict == .valid,
             let layouts = reader.content.newLayouts
         {
@@ -331,10 +334,14 @@ public struct AppReceiptStream: Sendable {
 
 extension VerificationRequest {
     /// Checks policy and expectations of an app receipt whose chain and signature are verified.
+    ///
+    /// - Parameter digest: of the receipt's content.
     fileprivate func answer(
-        _ unverified: UnverifiedAppReceipt, _ chain: ValidatedRSAChain, effectiveDate: Timestamp
+        _ unverified: UnverifiedAppReceipt, _ chain: ValidatedRSAChain, effectiveDate: Timestamp,
+        digest: [UInt8]
     ) -> Verification {
         var claims = EvidenceClaims(unverified.receipt)
+        claims.nameStatement(by: hexadecimal(digest.span))
         claims.productId = unverified.expectedProduct
         claims.transactionId = unverified.expectedTransaction
         let remark: String?

@@ -4,6 +4,8 @@ import AssayModels
 /// A transaction receipt whose signature and chain are verified.
 struct VerifiedTransactionReceipt: Sendable {
     let receipt: TransactionReceipt
+    /// The octets of purchase-info as signed.
+    let purchaseInfo: [UInt8]
     let chain: ValidatedRSAChain
     let effectiveDate: Timestamp
     /// The contradiction between an unsigned field and the signed data, as text for the answer;
@@ -11,9 +13,11 @@ struct VerifiedTransactionReceipt: Sendable {
     let disagreement: String?
 
     private init(
-        _ receipt: TransactionReceipt, _ chain: ValidatedRSAChain, effectiveDate: Timestamp
+        _ receipt: TransactionReceipt, _ purchaseInfo: [UInt8], _ chain: ValidatedRSAChain,
+        effectiveDate: Timestamp
     ) {
         self.receipt = receipt
+        self.purchaseInfo = purchaseInfo
         self.chain = chain
         self.effectiveDate = effectiveDate
         disagreement = Self.disagreement(receipt)
@@ -56,7 +60,8 @@ struct VerifiedTransactionReceipt: Sendable {
         return try chain.map { (chain) throws(Refusal) in
             log?.begin(.signature, expected: chain.leaf.keyText)
             try checkSignature(text, chain)
-            return VerifiedTransactionReceipt(receipt, chain, effectiveDate: purchaseDate)
+            return VerifiedTransactionReceipt(
+                receipt, text.purchaseInfo, chain, effectiveDate: purchaseDate)
         }
     }
 

@@ -73,14 +73,8 @@ struct AnswerMembers {
         guard let environment else { return nil }
         var hash = SHA256()
         for (_, verification) in all {
-            // No key contains a line feed.
-            if let key = verification.evidenceKey {
-                hash.update((key + "\n").utf8.span)
-            } else {
-                for (_, json) in verification.evidence?.payloadJSON ?? [] {
-                    hash.update(json.span)
-                }
-            }
+            // Each member has a key, and no key contains a line feed.
+            hash.update(((verification.evidenceKey ?? "") + "\n").utf8.span)
         }
         let bundle = transactions.first?.payload.bundleId ?? appTransaction?.payload.bundleId
         return PurchaseIdentity.keyPrefix(environment, bundle) + EvidenceKind.serverAnswer.name

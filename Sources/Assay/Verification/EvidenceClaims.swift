@@ -29,7 +29,7 @@ struct EvidenceClaims: Equatable, Sendable {
     var deviceBinding: DeviceBinding?
     /// The purchase that the evidence is about; nil for evidence of none or of several.
     var purchase: PurchaseIdentity?
-    /// Nil if the evidence lacks what distinguishes its statement.
+    /// Nil if the evidence lacks what distinguishes its statement, until `nameStatement(by:)`.
     var statement: Statement?
 
     /// One statement of Apple among others of its kind.
@@ -52,6 +52,15 @@ struct EvidenceClaims: Equatable, Sendable {
             self.id = id
         }
     }
+
+    /// Names a statement that has no date or id by the digest of what was signed: one with another
+    /// content is another statement.
+    mutating func nameStatement(by digest: @autoclosure () -> String) {
+        if statement == nil { statement = Statement(digest()) }
+    }
+
+    /// The digest of signed content that has no other, in hexadecimal.
+    static func digest(of content: [UInt8]) -> String { SHA256.digest(content.span).text }
 
     /// Names the purchase, in the same way for every kind of evidence.
     var dedupKey: String? { purchase?.key(dedupPrefix) }
@@ -138,7 +147,8 @@ extension EvidenceClaims {
         deviceBinding = DeviceBinding(receipt)
         // Apple issues a device's receipt anew with every purchase.
         statement = Statement(
-            hexadecimal(receipt.sha1Hash.span), signed: receipt.receiptCreationDate)
+            receipt.sha1Hash.isEmpty ? nil : hexadecimal(receipt.sha1Hash.span),
+            signed: receipt.receiptCreationDate)
     }
 
     init(_ receipt: borrowing TransactionReceipt) {

@@ -208,7 +208,8 @@ extension VerificationRequest {
 
     /// Checks policy and expectations of a verified transaction receipt.
     func answer(_ verified: VerifiedTransactionReceipt) -> Verification {
-        let claims = EvidenceClaims(verified.receipt)
+        var claims = EvidenceClaims(verified.receipt)
+        claims.nameStatement(by: EvidenceClaims.digest(of: verified.purchaseInfo))
         let remark: String?
         do throws(Refusal) {
             remark = try checkRevocation(
