@@ -322,6 +322,10 @@ extension TrustStore {
         } catch .unsupportedKey {
             throw Failure(
                 "\(file) can't be pinned: its key is of another type than RSA, P-256 and P-384")
+        } catch .notACertificateAuthority {
+            throw Failure(
+                "\(file) can't be pinned: it is not a certificate authority (CA is false), and "
+                    + "another certificate issued it; name the root at the top of its chain")
         }
     }
 }

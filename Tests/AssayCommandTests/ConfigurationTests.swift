@@ -206,6 +206,14 @@ struct ConfigurationTests {
         ),
         (Self.game + "roots = [\"assay.toml\"]", "app[1].roots[1]", "can't be pinned"),
         (
+            Self.game + "roots = [\"ca/root.pem\", \"ca/leaf.pem\"]", "app[1].roots[2]",
+            "it is not a certificate authority (CA is false)"
+        ),
+        (
+            Self.game + "development-roots = [\"ca/leaf.pem\"]", "app[1].development-roots[1]",
+            "it is not a certificate authority (CA is false)"
+        ),
+        (
             Self.game + "development-roots = [\"none.pem\"]",
             "app[1].development-roots: not valid", "Sandbox"
         ),

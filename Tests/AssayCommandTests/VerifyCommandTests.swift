@@ -191,6 +191,10 @@ struct VerifyCommandTests {
                 ["verify", "--kind", "transaction", "--root", folder("ca/root-key.pem"), root],
                 "can't be pinned: it contains a private key"
             ),
+            (
+                ["verify", "--kind", "transaction", "--root", folder("ca/leaf.pem"), root],
+                "leaf.pem can't be pinned: it is not a certificate authority (CA is false)"
+            ),
             (["verify", "--kind", "transaction", "--server", "http://x", "x"], "tcp://HOST:PORT"),
             (
                 ["verify", "--kind", "transaction", "--server", "unix:/x", "--root", root, "x"],

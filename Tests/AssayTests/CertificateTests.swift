@@ -259,6 +259,43 @@ import Testing
         }
     }
 
+    @Test("what is no authority can't be pinned, unless a tool made it for itself, as Xcode does")
+    func leaves() throws {
+        let leaf = Fixture.ca.leafCertificate
+        let key = try SigningKey(generating: .p256)
+        func issued(
+            _ issuer: DistinguishedName, _ extensions: [CertificateExtension]
+        ) throws -> [UInt8] {
+            let name = DistinguishedName(commonName: "StoreKit Testing")
+            var builder = try CertificateBuilder(
+                subject: name, issuer: issuer, publicKeyOf: key, validity: Fixture.validity,
+                extensions: extensions)
+            if extensions.isEmpty { builder.version = nil }
+            return try builder.issue(for: key, signedBy: key).der
+        }
+        let own = DistinguishedName(commonName: "StoreKit Testing")
+        let other = DistinguishedName(commonName: "Example Root")
+        for (certificate, isPinned) in [
+            (Fixture.ca.rootCertificate, true), (Fixture.ca.intermediateCertificate, true),
+            (leaf, false),
+            (try issued(own, [.basicConstraints(ca: true)]), true),
+            (try issued(own, [.basicConstraints(ca: false)]), true), (try issued(own, []), true),
+            (try issued(other, [.basicConstraints(ca: true)]), true),
+            (try issued(other, [.basicConstraints(ca: false)]), false),
+            (try issued(other, []), false),
+        ] {
+            for development in [false, true] {
+                if isPinned {
+                    _ = try TrustStore.empty.pinning(certificate, development: development)
+                } else {
+                    #expect(throws: TrustStoreError.notACertificateAuthority) {
+                        try TrustStore.empty.pinning(certificate, development: development)
+                    }
+                }
+            }
+        }
+    }
+
     @Test func intermediates() throws {
         // Extra intermediates are for receipts, whose chains are all RSA.
         #expect(throws: TrustStoreError.unsupportedKey) {

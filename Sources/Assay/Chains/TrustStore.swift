@@ -52,7 +52,8 @@ public struct TrustStore: Sendable {
     /// Returns this store with one more pinned certificate, from DER or PEM text.
     ///
     /// A certificate authority becomes a root. A self-signed certificate, such as Xcode's for
-    /// StoreKit testing, is valid alone in `x5c`, for `Xcode` and `LocalTesting` evidence.
+    /// StoreKit testing, is valid alone in `x5c`, for `Xcode` and `LocalTesting` evidence. Any
+    /// other certificate is refused: it is a leaf, whose root has to be pinned.
     ///
     /// - Parameters:
     ///   - certificate: one X.509 certificate.
@@ -61,6 +62,13 @@ public struct TrustStore: Sendable {
         _ certificate: [UInt8], development: Bool
     ) throws(TrustStoreError) -> TrustStore {
         let anchor = try Self.anchor(certificate, development: development)
+        // A leaf in place of its root would be accepted here, and every chain refused later.
+        guard
+            anchor.certificate.isAuthority
+                || anchor.certificate.isIssued(inNameOf: anchor.certificate)
+        else {
+            throw .notACertificateAuthority
+        }
         var store = self
         if !anchors.contains(where: { $0.fingerprint == anchor.fingerprint }) {
             store.anchors.append(anchor)
@@ -78,9 +86,7 @@ public struct TrustStore: Sendable {
     /// "Huawei CBG Root CA G2"; the operator has to get it from Huawei.
     public func pinningHarmony(_ certificate: [UInt8]) throws(TrustStoreError) -> TrustStore {
         let anchor = try Self.anchor(certificate, development: false)
-        guard anchor.certificate.extensions.basicConstraints?.isCA == true else {
-            throw .notACertificateAuthority
-        }
+        guard anchor.certificate.isAuthority else { throw .notACertificateAuthority }
         var store = self
         if !harmonyAnchors.contains(where: { $0.fingerprint == anchor.fingerprint }) {
             store.harmonyAnchors.append(anchor)
@@ -118,9 +124,7 @@ public struct TrustStore: Sendable {
         } catch {
             throw .notACertificate(error.description)
         }
-        guard parsed.extensions.basicConstraints?.isCA == true else {
-            throw .notACertificateAuthority
-        }
+        guard parsed.isAuthority else { throw .notACertificateAuthority }
         guard parsed.rsaKey(smallestBits: Limits.smallestRSAKeyBits) != nil else {
             throw .unsupportedKey
         }
@@ -199,6 +203,10 @@ public enum TrustStoreError: Error, Equatable {
     case notACertificate(String)
     /// A key type or size that no chain of Apple's shape uses.
     case unsupportedKey
-    /// An intermediate, or a root of HarmonyOS, that is not a certificate authority.
+    /// Not a certificate authority, nor self-issued as Xcode's certificate is.
     case notACertificateAuthority
+}
+
+extension Certificate {
+    fileprivate var isAuthority: Bool { extensions.basicConstraints?.isCA == true }
 }
