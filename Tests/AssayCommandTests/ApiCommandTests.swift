@@ -258,9 +258,9 @@ struct ApiCommandTests {
         let other = folder("key.p8")
         try FileManager.default.copyItem(atPath: keyFile, toPath: other)
         #expect(try run(["--key", other], issuer).error.contains("--key-id, or the variable"))
-        #expect(try run(["--key", other, "--key-id", "A"], issuer).status == 0)
+        #expect(try run(["--key", other, "--key-id", "A123456789"], issuer).status == 0)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: other)
-        let open = try run(["--key", other, "--key-id", "A"], issuer)
+        let open = try run(["--key", other, "--key-id", "A123456789"], issuer)
         #expect(open.status == 2 && open.error.contains("others may read it"))
     }
 

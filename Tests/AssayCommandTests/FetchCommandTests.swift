@@ -198,7 +198,7 @@ import Testing
             (#"environment = "Xcode""#, "Production", "is not an environment"),
             (#"api-keys = ["short"]"#, "Production", "shorter than 20 bytes"),
             (#"issuer = "x""#, "Production", "unknown key"),
-            (#"key-id = "a b""#, "Production", "the key id is empty, or has a character"),
+            (#"key-id = "a b""#, "Production", "key-id: the key id is not ten letters"),
         ]
         for (lines, environments, message) in table {
             let file = configuration(lines, environments: environments)

@@ -94,6 +94,20 @@ import Testing
                 try sign("introductory-offer", "--product", "g", "--transaction-id", "1"),
                 "--allow or --deny"
             ),
+            (
+                try sign(
+                    "introductory-offer", "--product", "g", "--transaction-id", "MVWXYZ1234",
+                    "--allow"),
+                "transactionId is not a number"
+            ),
+            (
+                try offer("--product", "g", "--offer", "o", "--issuer-id", "team"),
+                "the issuer id is not a UUID"
+            ),
+            (
+                try offer("--product", "g", "--offer", "o", "--key-id", "KEY1"),
+                "the key id is not ten letters and digits"
+            ),
             (try sign("advanced-commerce", request), "operation is missing"),
             (try sign("retention-answer", "--answer", "-", "-"), "--app-apple-id"),
         ] {
@@ -151,6 +165,14 @@ import Testing
             ("[app.keys]\ndefault = \"c\"\n\(a)", nil, "! \"c\" is no key of this table"),
             ("[app.keys]", nil, "! no key beside it"),
             ("[app.keys.a]\nfile = \"x.p8\"", nil, "! issuer-id: missing"),
+            (
+                "[app.keys.a]\nfile = \"x.p8\"\nkey-id = \"KEY1\"\nissuer-id = \"team\"", nil,
+                "! key-id: the key id is not ten letters and digits"
+            ),
+            (
+                "[app.keys.a]\nfile = \"x.p8\"\nkey-id = \"2X9R4HXF34\"\nissuer-id = \"team\"",
+                nil, "! issuer-id: the issuer id is not a UUID"
+            ),
             ("\(a)\ncolour = 1", nil, "! colour: unknown key"),
             (a, "", "! sign-api-keys: missing beside keys"),
             (a, "sign-api-keys = [\"short\"]", "! shorter than 20 bytes"),

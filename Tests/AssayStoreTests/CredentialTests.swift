@@ -161,9 +161,30 @@ struct CredentialTests {
             try error([UInt8](repeating: 0x20, count: 5000)).contains("longer than 4096 bytes"))
         #expect(Self.read(folder.path)?.description.contains("not a file") == true)
         #expect(Self.read(folder("none"))?.description.contains("no such file") == true)
-        for (keyId, issuer) in [("", "i"), ("k", ""), ("k k", "i"), ("k", "i\n")] {
-            #expect(throws: StoreError.self) {
-                try StoreKey(encoded: Self.fixture.keyText, keyId: keyId, issuerId: issuer)
+    }
+
+    @Test("the forms of a key id and of an issuer id are Apple's")
+    func identifiers() {
+        let (key, issuer) = (StoreFixture.keyId, StoreFixture.issuerId)
+        for (keyId, issuerId, refusal) in [
+            (key, issuer, nil), (key, issuer.uppercased(), nil), ("abcdefghij", issuer, nil),
+            ("0123456789", issuer, nil),
+            ("", issuer, "the key id"), ("2X9R4HXF3", issuer, "the key id"),
+            ("2X9R4HXF345", issuer, "the key id"), ("2X9R4HXF3 ", issuer, "the key id"),
+            ("2X9R4-XF34", issuer, "the key id"), ("2X9R4HXF\u{e9}", issuer, "the key id"),
+            ("2X9R4HXF34\n", issuer, "the key id"), (issuer, key, "the key id"),
+            (key, "", "the issuer id"), (key, key, "the issuer id"),
+            (key, "69a6de70-03db-47e3-e053-5b8c7c11a4d", "the issuer id"),
+            (key, issuer + " ", "the issuer id"), (key, "{\(issuer)}", "the issuer id"),
+            (key, issuer.filter { $0 != "-" }, "the issuer id"),
+        ] as [(String, String, String?)] {
+            do throws(StoreError) {
+                _ = try StoreKey(
+                    encoded: Self.fixture.keyText, keyId: keyId, issuerId: issuerId)
+                #expect(refusal == nil, "\(keyId) \(issuerId)")
+            } catch {
+                let text = refusal.map { $0 + " is not " } ?? "nothing"
+                #expect(error.description.hasPrefix(text), "\(keyId) \(issuerId): \(error)")
             }
         }
     }

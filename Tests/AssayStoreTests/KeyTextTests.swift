@@ -18,7 +18,8 @@ struct KeyTextTests {
     /// The reason of a refusal; nil for a key.
     private static func refusal(_ content: [UInt8]) -> String? {
         do throws(StoreError) {
-            _ = try StoreKey(encoded: content, keyId: "K", issuerId: "I")
+            _ = try StoreKey(
+                encoded: content, keyId: StoreFixture.keyId, issuerId: StoreFixture.issuerId)
             return nil
         } catch {
             return error.description

@@ -242,6 +242,38 @@ struct StoreSignerTests {
                 .introductoryOffer, #"{"productId":"p","allowIntroductoryOffer":true}"#,
                 "! transactionId is missing"
             ),
+            (
+                .promotionalOffer,
+                #"{"productId":"p","offerIdentifier":"o","transactionId":"MVWXYZ1234"}"#,
+                "! transactionId is not a number"
+            ),
+            (
+                .introductoryOffer,
+                #"{"productId":"p","allowIntroductoryOffer":true,"transactionId":"1 "}"#,
+                "! transactionId is not a number"
+            ),
+            (
+                .introductoryOffer,
+                #"{"productId":"p","allowIntroductoryOffer":true,"transactionId":"-1"}"#,
+                "! transactionId is not a number"
+            ),
+            (
+                .introductoryOffer,
+                #"{"productId":"p","allowIntroductoryOffer":true,"transactionId":1}"#,
+                "! transactionId is not a string"
+            ),
+            (
+                .advancedCommerce,
+                #"{"request":{"operation":"REACTIVATE_SUBSCRIPTION","transactionId":"x","#
+                    + #""requestInfo":{"requestReferenceId":"\#(Self.nonce)"}}}"#,
+                "! transactionId is not a number"
+            ),
+            (
+                .advancedCommerce,
+                #"{"request":{"operation":"MODIFY_SUBSCRIPTION","transactionId":"1.0","#
+                    + #""requestInfo":{"requestReferenceId":"\#(Self.nonce)"}}}"#,
+                "! transactionId is not a number"
+            ),
             (.advancedCommerce, "{}", "! request is missing"),
             (.advancedCommerce, #"{"request":{}}"#, "! operation is missing"),
         ] as [(SigningRequest.Kind, String, String)] {

@@ -23,7 +23,9 @@ extension FuzzTarget {
             words: ["-----BEGIN ", "-----END ", "PRIVATE KEY-----", "ENCRYPTED", "\\n", "\u{FEFF}"]
         ) { bytes in
             do throws(StoreError) {
-                _ = try StoreKey(encoded: bytes.array, keyId: "K", issuerId: "I")
+                _ = try StoreKey(
+                    encoded: bytes.array, keyId: "2X9R4HXF34",
+                    issuerId: "57246542-96fe-1a63-e053-0824d011072a")
             } catch {
                 precondition(error.description.utf8.count < 400, "a reason of any size")
             }

@@ -53,7 +53,8 @@ private struct FuzzStore: Sendable {
                 try .notifications(NotificationQuery(from: span, to: span)), .testNotification(),
             ]
             let key = try StoreKey(
-                encoded: SigningKey(generating: .p256).pkcs8(), keyId: "K", issuerId: "I")
+                encoded: SigningKey(generating: .p256).pkcs8(), keyId: "2X9R4HXF34",
+                issuerId: "57246542-96fe-1a63-e053-0824d011072a")
             configuration = StoreConfiguration(bundleId: "com.example.game", key: key)
         } catch {
             preconditionFailure("no client: \(error)")

@@ -5,8 +5,11 @@ usage: apple_signing_tests.py ASSAY SOURCES VECTORS
 SOURCES is the unpacked source archive of app-store-server-library, whose tests it has without their
 resources. VECTORS has the resources, of Apple's repository. Four classes of the library are
 replaced by calls of `assay sign` before the tests import them. One test is left out: it signs a
-request with one made-up member, which is none of Apple's types, and Assay refuses it.
+request with one made-up member, which is none of Apple's types, and Assay refuses it. It refuses
+the identifiers of the others as well, which have not the form of Apple's: real ones stand in for
+them, and are replaced again in the answer.
 """
+import base64
 import json
 import pathlib
 import subprocess
@@ -20,7 +23,22 @@ from appstoreserverlibrary import jws_signature_creator, promotional_offer
 assay, sources, vectors = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
 MODULES = ["test_jws_signature_creator", "test_promotional_offer_signature_creator"]
 LEFT_OUT = {"test_advanced_commerce_api_in_app_signature_creator"}
+STAND_INS = {"keyId": "2X9R4HXF34", "issuerId": "57246542-96fe-1a63-e053-0824d011072a",
+             "transactionId": "470001500000001"}
 folder = tempfile.TemporaryDirectory()
+
+
+def with_identifiers_of_the_test(answer):
+    """The answer with its stand-ins replaced. Apple's tests do not check the signature."""
+    if "jws" not in answer:
+        return answer
+    segments = answer["jws"].split(".")
+    for index in (0, 1):
+        text = base64.urlsafe_b64decode(segments[index] + "==").decode()
+        for name, value in STAND_INS.items():
+            text = text.replace(f'"{value}"', f'"{name}"')
+        segments[index] = base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+    return answer | {"jws": ".".join(segments)}
 
 
 class Creator:
@@ -35,15 +53,15 @@ class Creator:
         file.touch(mode=0o600)
         file.write_bytes(self.key)
         command = [assay, "sign", kind, "--bundle-id", self.bundle, "--key", file, "--key-id",
-                   self.key_id, "--issuer-id", self.issuer, *flags]
+                   STAND_INS[self.key_id], "--issuer-id", STAND_INS[self.issuer], *flags]
         for name, value in options.items():
             if value is not None:
-                command += ["--" + name.replace("_", "-"), value]
+                command += ["--" + name.replace("_", "-"), STAND_INS.get(value, value)]
         done = subprocess.run(command, input=stdin, capture_output=True)
         if done.returncode != 0:
             # As Apple's library refuses an argument that is None.
             raise ValueError(done.stderr.decode())
-        return json.loads(done.stdout)
+        return with_identifiers_of_the_test(json.loads(done.stdout))
 
 
 class PromotionalOfferV2SignatureCreator(Creator):

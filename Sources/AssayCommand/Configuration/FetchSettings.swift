@@ -21,33 +21,15 @@ struct FetchSettings {
         proxy = table.string("proxy")
         certificateAuthorities = table.string("tls-ca").map { Self.path($0, folder) }
         let environment = Self.environment(table, accepted)
-        let file = Self.text(table, "key-file", "name the .p8 file of App Store Connect")
-        let named = table.string("key-id") ?? file.flatMap(StoreKeyNames.keyId(inName:))
-        let issuer = Self.text(table, "issuer-id", "write that of App Store Connect, a UUID")
-        if file != nil, named == nil {
-            table.note("key-id", "missing", "write the key's id, of ten letters and digits")
-        }
-        guard let environment, let file, let named, let issuer else { return nil }
-        CoreDumps.forbid()
-        do throws(StoreError) {
-            key = try StoreKey(file: Self.path(file, folder), keyId: named, issuerId: issuer)
-        } catch {
-            table.note("key-file", error.description, "see docs/app-store-server-api.md, The key")
-            return nil
-        }
+        let key = StoreKey(
+            table, file: "key-file", folder: folder, page: "docs/app-store-server-api.md")
+        guard let environment, let key else { return nil }
         self.environment = environment
+        self.key = key
     }
 
     static func path(_ name: String, _ folder: String) -> String {
         name.hasPrefix("/") ? name : folder + name
-    }
-
-    static func text(
-        _ table: ConfigurationTable, _ key: String, _ remedy: String
-    ) -> String? {
-        if let text = table.string(key), !text.isEmpty { return text }
-        table.note(key, "missing", remedy)
-        return nil
     }
 
     /// Both environments only where the app entry accepts evidence of both.

@@ -19,7 +19,8 @@ struct SigningSettings {
                 isComplete = false
                 continue
             }
-            keys[name] = Self.key(entry, folder)
+            keys[name] = StoreKey(
+                entry, file: "file", folder: folder, page: "docs/signing.md")
             if keys[name] == nil { isComplete = false }
             entry.finish()
         }
@@ -42,25 +43,6 @@ struct SigningSettings {
             return nil
         }
         self.standard = standard
-    }
-
-    private static func key(_ table: ConfigurationTable, _ folder: String) -> StoreKey? {
-        let file = FetchSettings.text(table, "file", "name the .p8 file of App Store Connect")
-        let named = table.string("key-id") ?? file.flatMap(StoreKeyNames.keyId(inName:))
-        let issuer = FetchSettings.text(
-            table, "issuer-id", "write that of App Store Connect, a UUID")
-        if file != nil, named == nil {
-            table.note("key-id", "missing", "write the key's id, of ten letters and digits")
-        }
-        guard let file, let named, let issuer else { return nil }
-        CoreDumps.forbid()
-        do throws(StoreError) {
-            return try StoreKey(
-                file: FetchSettings.path(file, folder), keyId: named, issuerId: issuer)
-        } catch {
-            table.note("file", error.description, "see docs/signing.md, The key")
-            return nil
-        }
     }
 
     /// What `serve --check` says about it.

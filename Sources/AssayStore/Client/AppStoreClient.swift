@@ -7,7 +7,7 @@ import Synchronization
 /// share its rate limits.
 ///
 /// ```swift
-/// let key = try StoreKey(file: "SubscriptionKey_ABC.p8", keyId: "ABC", issuerId: "57246542-…")
+/// let key = try StoreKey(file: "key.p8", keyId: "2X9R4HXF34", issuerId: "57246542-…")
 /// let client = try AppStoreClient(StoreConfiguration(bundleId: "com.example.game", key: key))
 /// for try await page in client.pages(try .history(of: "470001500000001")) { … }
 /// ```

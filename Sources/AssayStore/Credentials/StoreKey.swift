@@ -40,8 +40,8 @@ public struct StoreKey: Sendable {
     ///
     /// - Throws: `unusableKey`.
     public init(encoded: [UInt8], keyId: String, issuerId: String) throws(StoreError) {
-        try Self.check(keyId, "key id")
-        try Self.check(issuerId, "issuer id")
+        try Self.check(keyId: keyId)
+        try Self.check(issuerId: issuerId)
         var der = try KeyText.der(encoded)
         defer { PrivateFile.clear(&der) }
         do throws(SigningKeyError) {
@@ -77,11 +77,33 @@ public struct StoreKey: Sendable {
         header = Self.header(keyId)
     }
 
-    /// Both are written into a JSON text and checked by Apple; here only mistakes are caught.
-    private static func check(_ text: String, _ name: String) throws(StoreError) {
-        let isWord = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
-        guard !text.isEmpty, isWord, text.utf8.count <= StoreLimits.identifierBytes else {
-            throw .unusableKey("the \(name) is empty, or has a character that no \(name) has")
+    /// Checks the form of a key id.
+    ///
+    /// - Throws: `unusableKey`.
+    package static func check(keyId: String) throws(StoreError) {
+        let isWord = keyId.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "a")...UInt8(ascii: "z"):
+                true
+            default: false
+            }
+        }
+        guard isWord, keyId.utf8.count == 10 else {
+            throw .unusableKey(
+                "the key id is not ten letters and digits, such as 2X9R4HXF34: copy it from App "
+                    + "Store Connect")
+        }
+    }
+
+    /// Checks the form of an issuer id.
+    ///
+    /// - Throws: `unusableKey`.
+    package static func check(issuerId: String) throws(StoreError) {
+        guard UUIDText.isValid(issuerId) else {
+            throw .unusableKey(
+                "the issuer id is not a UUID, such as 57246542-96fe-1a63-e053-0824d011072a: copy "
+                    + "it from App Store Connect, above the list of keys")
         }
     }
 

@@ -72,7 +72,7 @@ private enum AdvancedCommerceRules {
         case .subscriptionCreate: try checkCreate(request)
         case .subscriptionModifyInApp: try checkModify(request)
         case .subscriptionReactivateInApp:
-            _ = try request.text("transactionId")
+            try SigningText.check(transactionId: request.text("transactionId"))
             for item in try request.optionalObjects("items") ?? [] { try checkSKU(item) }
         }
     }
@@ -154,7 +154,7 @@ private enum AdvancedCommerceRules {
     }
 
     private static func checkModify(_ request: JSONRules) throws(StoreError) {
-        _ = try request.text("transactionId")
+        try SigningText.check(transactionId: request.text("transactionId"))
         try request.bool("retainBillingCycle")
         try request.optionalCode("currency", currency)
         _ = try request.optionalText("taxCode")

@@ -16,7 +16,8 @@ public struct PromotionalOffer: Sendable, Hashable {
 
     /// Creates an offer.
     ///
-    /// - Throws: `invalidArgument` for an empty value, or for one that no signature can hold.
+    /// - Throws: `invalidArgument` for an empty value, for one that no signature can hold, or for a
+    ///   transaction that is no number.
     public init(
         productId: String, offerId: String, appAccountToken: String? = nil,
         transactionId: String? = nil
@@ -24,7 +25,7 @@ public struct PromotionalOffer: Sendable, Hashable {
         try SigningText.check(productId, "productId")
         try SigningText.check(offerId, "offerIdentifier")
         if let appAccountToken { try SigningText.check(appAccountToken, "appAccountToken") }
-        if let transactionId { try SigningText.check(transactionId, "transactionId") }
+        if let transactionId { try SigningText.check(transactionId: transactionId) }
         self.productId = productId
         self.offerId = offerId
         self.appAccountToken = appAccountToken
@@ -75,12 +76,13 @@ public struct IntroductoryOffer: Sendable, Hashable {
 
     /// Creates a decision.
     ///
-    /// - Throws: `invalidArgument` for an empty value, or for one that no signature can hold.
+    /// - Throws: `invalidArgument` for an empty value, for one that no signature can hold, or for a
+    ///   transaction that is no number.
     public init(
         productId: String, isAllowed: Bool, transactionId: String
     ) throws(StoreError) {
         try SigningText.check(productId, "productId")
-        try SigningText.check(transactionId, "transactionId")
+        try SigningText.check(transactionId: transactionId)
         self.productId = productId
         self.isAllowed = isAllowed
         self.transactionId = transactionId
@@ -105,6 +107,16 @@ enum SigningText {
             throw .invalidArgument(
                 "\(name) has a control character or U+2063, which joins the parts "
                     + "of a signature")
+        }
+    }
+
+    /// Apple's are numbers, also those of app transactions. It would refuse any other text, in the
+    /// app of a customer.
+    static func check(transactionId text: String) throws(StoreError) {
+        try check(text, "transactionId")
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            throw .invalidArgument(
+                "transactionId is not a number, such as 470001500000001; an order id is none")
         }
     }
 

@@ -8,6 +8,7 @@ import socket
 import ssl
 import threading
 import time
+import uuid
 
 from assay.v1 import assay_pb2 as assay
 from cryptography.hazmat.primitives import serialization
@@ -240,7 +241,7 @@ def fetches(trial):
         store.start()
         entries += (f'[[app]]\nname = "{name}"\nbundle-id = "{BUNDLE}"\napp-apple-id = {APP_ID}\n'
                     f'default = {"true" if answers else "false"}\n'
-                    f'[app.store]\nkey-file = "{file.name}"\nissuer-id = "{"0" * 8}-1"\n'
+                    f'[app.store]\nkey-file = "{file.name}"\nissuer-id = "{uuid.uuid4()}"\n'
                     f'base-url = "{store.url}"\n')
     trial.serve(config=entries, listen=["tcp://127.0.0.1:0", "http://127.0.0.1:0"])
     frames = b"".join(frame(assay.RequestHead(
