@@ -165,6 +165,20 @@ extension FormCaseMaker {
             Data(#"{"transactionId":"1","productId":"gold","bundleId":"a"}"#.utf8)
                 .base64EncodedString(), "a decoded transaction", not: token)
         add(
+            "an id in JSON", "json", #"{"transactionId":"1","quantity":1}"#,
+            "JSON with a transaction id (\"transactionId\") and nothing that is signed",
+            not: #"{"id":"1","quantity":1}"#)
+        add(
+            "a purchase of Tauri", "decodedPayload",
+            #"{"orderId":"20","packageName":"com.example","purchaseToken":"2000","signature":""}"#,
+            "a purchase of the App Store (\"purchaseToken\" is a transaction id)",
+            not: #"{"orderId":"GPA.1","packageName":"com.example","purchaseToken":"a2000"}"#)
+        add(
+            "version 1 with a comma", "notificationV1",
+            #"{"unified_receipt":{"latest_receipt":"MII"},"notification_type":"DID_RENEW",}"#,
+            "not valid JSON",
+            not: #"{"unified_receipt":{"latest_receipt":"MII"},"notification_type":"DID_RENEW"}"#)
+        add(
             "local data", "decodedPayload", #"{"localVerificationData":"{}","source":"app_store"}"#,
             "send serverVerificationData", not: #"{"verificationData":"{}"}"#)
         add(
@@ -194,7 +208,12 @@ extension FormCaseMaker {
             #"{"errorCode":4040010,"errorMessage":"Transaction id not found."}"#,
             "carries no evidence", not: #"{"errorCode":4040010}"#)
         add(
-            "other JSON", "json", #"{"ok":true}"#, "JSON with \"ok\"", not: "{}")
+            "other JSON", "json", #"{"ok":true}"#, "JSON with \"ok\", and nothing that is signed",
+            not: "{\"ok\":\"\(token)\"}")
+        add(
+            "a member of JSON", "json", "{\"Id\":1,\"PurchaseToken\":\"\(token)\"}",
+            "JSON with \"Id\", \"PurchaseToken\": send the value of \"PurchaseToken\", which "
+                + "begins like a JWS", not: "{\"Id\":1,\"PurchaseToken\":\"abc\"}")
         add(
             "two tokens in an object", "severalTokens",
             "{\"purchaseToken\":\"\(token)\",\"jwsRepresentation\":\"\(token)A\"}",

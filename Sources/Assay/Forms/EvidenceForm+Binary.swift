@@ -75,7 +75,7 @@ extension EvidenceForm {
         // A short key of SEC 1. Other short elements are text: "0" and a character.
         if head.starts(with: [0x30, 0x77, 0x02, 0x01, 0x01, 0x04]) { return privateKey }
         guard head[1] >= 0x80 else { return nil }
-        let sample = FormText(Array(head.prefix(FormLimits.propertyListOffset)), isWhole: false)
+        let sample = FormText(Array(head.prefix(FormLimits.propertyListOffset)))
         if sample.offset(of: "<?xml") != nil || sample.offset(of: "<!DOCTYPE plist") != nil {
             return EvidenceForm(
                 .provisioningProfile,
@@ -93,8 +93,7 @@ extension EvidenceForm {
             return cut(count, of: size)
         }
         return EvidenceForm(
-            .appReceipt,
-            "an app receipt (DER, 0x30 at offset 0): use the kind app-receipt")
+            .appReceipt, "an app receipt (DER, 0x30 at offset 0)", of: .appReceipt)
     }
 
     /// DER that was read as text and written as UTF-8.

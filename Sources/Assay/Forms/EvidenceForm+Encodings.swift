@@ -96,7 +96,7 @@ extension EvidenceForm {
         guard let decoded, let form = binary(decoded, of: count), form.name != .other else {
             return nil
         }
-        return EvidenceForm(form.name, "base64 of something else: " + form.text)
+        return form.inside("base64 of something else: ")
     }
 
     /// Whether the digits are those of base64url; nil for other characters.

@@ -12,27 +12,49 @@ extension EvidenceForm {
         }
         let members = TopMembers(text)
         return evidence(members, text) ?? purchase(text) ?? wrapped(members, text)
-            ?? decoded(members) ?? otherStore(members) ?? otherBody(members) ?? json(members, text)
+            ?? decoded(members) ?? otherStore(members) ?? otherBody(members, text)
+            ?? json(members, text)
     }
 
     private static func json(_ members: TopMembers, _ text: FormText) -> EvidenceForm {
+        guard !members.names.isEmpty else {
+            return EvidenceForm(
+                .json,
+                "a brace (\(FormText.mark(text.first, text.offset))) and no JSON object after "
+                    + "it: send the JWS, or the base64 of a receipt")
+        }
         let names = members.names.prefix(3).map { quoted($0) }.joined(separator: ", ")
+        if let member = EvidenceMember(text) {
+            return EvidenceForm(
+                .json,
+                "JSON with \(names): send the value of \(quoted(member.name)), which begins like "
+                    + member.what)
+        }
+        if let id = transactionIds.first(where: members.has) {
+            return EvidenceForm(
+                .json,
+                "JSON with a transaction id (\(quoted(id))) and nothing that is signed: ask the "
+                    + "App Store for it with fetch, or send the transaction's jwsRepresentation")
+        }
         return EvidenceForm(
             .json,
-            members.names.isEmpty
-                ? "a brace (\(FormText.mark(text.first, text.offset))) and no JSON object after "
-                    + "it: send the JWS, or the base64 of a receipt"
-                : "JSON with \(names): send the value of the member that has the JWS or the "
-                    + "receipt")
+            "JSON with \(names), and nothing that is signed: send the transaction's "
+                + "jwsRepresentation, or the base64 of the receipt")
     }
+
+    /// The names of a transaction's id in the App Store's libraries.
+    private static let transactionIds = [
+        "transactionId", "originalTransactionId", "transactionIdentifier", "transaction_id",
+        "original_transaction_id",
+    ]
 
     // MARK: Evidence
 
     private static func evidence(_ members: TopMembers, _ text: FormText) -> EvidenceForm? {
         if members.has("unified_receipt") {
             return EvidenceForm(
-                .notificationV1,
-                "a notification of version 1 (\"unified_receipt\"): use the kind notification-v1")
+                .notificationV1, "a notification of version 1 (\"unified_receipt\")",
+                of: .notificationV1)
         }
         if members.has(
             any: "signedTransactions", "notificationHistory", "signedTransactionInfo",
@@ -42,15 +64,14 @@ extension EvidenceForm {
         {
             return EvidenceForm(
                 .serverAnswer,
-                "an answer of the App Store Server API (\(quoted(members.names.first))): use the "
-                    + "kind server-answer")
+                "an answer of the App Store Server API (\(quoted(members.names.first)))",
+                of: .serverAnswer)
         }
         if members.has("signedPayload") { return postBody(members, text) }
         if members.has("jwsNotification") {
             return EvidenceForm(
-                .json,
-                "the POST body of a notification of HarmonyOS (\"jwsNotification\"): use the kind "
-                    + "harmony-notification")
+                .json, "the POST body of a notification of HarmonyOS (\"jwsNotification\")",
+                of: .harmonyNotification)
         }
         guard members.has("errorCode"), members.has("errorMessage") else { return nil }
         return EvidenceForm(
@@ -67,12 +88,13 @@ extension EvidenceForm {
         }
         let inside = (try? JSONDocument.parse(Array(text.slice)))?.root["signedPayload"]?.string
         let kind = inside.flatMap { Verifier.payloadKind(of: Array($0.utf8).span) }
-        return EvidenceForm(
-            .postBody,
-            kind == .realtimeRequest
-                ? "the POST body of a retention request (\"signedPayload\"): use the kind "
-                    + "realtime-request"
-                : "the POST body of a notification (\"signedPayload\"): use the kind notification")
+        return kind == .realtimeRequest
+            ? EvidenceForm(
+                .postBody, "the POST body of a retention request (\"signedPayload\")",
+                of: .realtimeRequest)
+            : EvidenceForm(
+                .postBody, "the POST body of a notification (\"signedPayload\")",
+                of: .notification)
     }
 
     /// A wrapper that was not opened: it has no evidence, or several.
@@ -80,27 +102,12 @@ extension EvidenceForm {
         guard EvidenceWrapper.isLikely(members) else { return nil }
         if let opened = EvidenceWrapper.open(Array(text.slice).span) {
             let form = detect(opened.evidence, of: opened.evidence.count)
-            return EvidenceForm(.wrapper, "\(opened.wrapper.phrase) around \(form.text)")
+            return form.inside("\(opened.wrapper.phrase) around ", named: .wrapper)
         }
-        if members.has("Store"), members.has("Payload") {
-            switch members["Store"]?.text {
-            case "fake":
-                return EvidenceForm(
-                    .unityTestStore,
-                    "a receipt of Unity's test store (\"Store\" is \"fake\"), which nobody signed: "
-                        + "test on a device")
-            case "GooglePlay":
-                return EvidenceForm(
-                    .googlePurchase,
-                    "Unity's wrapper around a purchase of Google Play without json and signature "
-                        + "in \"Payload\": send the whole value of receipt")
-            case "AmazonApps", "AmazonAppStore", "UDP":
-                return EvidenceForm(
-                    .amazonPurchase,
-                    "Unity's wrapper around a purchase of \(quoted(members["Store"]?.text)): ask "
-                        + "that store")
-            default: break
-            }
+        let isUnity = members.has("Store") && members.has("Payload")
+        if isUnity, let form = unity(members["Store"]?.text) { return form }
+        if !text.isWhole, let form = longWrapper(members, text) { return form }
+        if isUnity {
             return EvidenceForm(
                 .wrapper,
                 "Unity's wrapper without evidence in \"Payload\": send the whole value of receipt")
@@ -109,6 +116,40 @@ extension EvidenceForm {
         return EvidenceForm(
             .severalTokens,
             "a purchase object with different evidence in its members: send one item at a time")
+    }
+
+    /// Unity's wrapper around a purchase of another store than the App Store.
+    private static func unity(_ store: String?) -> EvidenceForm? {
+        switch store {
+        case "fake":
+            EvidenceForm(
+                .unityTestStore,
+                "a receipt of Unity's test store (\"Store\" is \"fake\"), which nobody signed: "
+                    + "test on a device")
+        case "GooglePlay":
+            EvidenceForm(
+                .googlePurchase,
+                "Unity's wrapper around a purchase of Google Play without json and signature "
+                    + "in \"Payload\": send the whole value of receipt")
+        case "AmazonApps", "AmazonAppStore", "UDP":
+            EvidenceForm(
+                .amazonPurchase,
+                "Unity's wrapper around a purchase of \(quoted(store)): ask that store")
+        default: nil
+        }
+    }
+
+    /// A wrapper of which only the beginning is looked at.
+    private static func longWrapper(_ members: TopMembers, _ text: FormText) -> EvidenceForm? {
+        guard let member = EvidenceMember(text) else { return nil }
+        let what =
+            "\(EvidenceWrapper(members).phrase) around \(member.what) (\(quoted(member.name)))"
+        guard member.isReceipt, text.total <= Limits.receiptWrapperBytes else {
+            return EvidenceForm(
+                .wrapper,
+                "\(what), with \(text.size) bytes: send the value of \(quoted(member.name)) alone")
+        }
+        return EvidenceForm(.wrapper, what, of: .appReceipt)
     }
 
     // MARK: Decoded evidence
@@ -161,9 +202,8 @@ extension EvidenceForm {
     private static func purchase(_ text: FormText) -> EvidenceForm? {
         if PushEnvelope.find(Array(text.slice).span) != nil {
             return EvidenceForm(
-                .googleNotification,
-                "a push of Google Play's notifications (\"authorization\"): use the kind "
-                    + "google-notification")
+                .googleNotification, "a push of Google Play's notifications (\"authorization\")",
+                of: .googleNotification)
         }
         guard case .found(let envelope) = PurchaseEnvelope.find(Array(text.slice).span) else {
             return nil
@@ -171,13 +211,12 @@ extension EvidenceForm {
         switch envelope.likelyKind {
         case .huaweiPurchase:
             return EvidenceForm(
-                .huaweiPurchase,
-                "a purchase of Huawei's AppGallery with its signature: use the kind "
-                    + "huawei-purchase")
+                .huaweiPurchase, "a purchase of Huawei's AppGallery with its signature",
+                of: .huaweiPurchase)
         case .googlePurchase:
             return EvidenceForm(
-                .googlePurchase,
-                "a purchase of Google Play with its signature: use the kind google-purchase")
+                .googlePurchase, "a purchase of Google Play with its signature",
+                of: .googlePurchase)
         default: return nil
         }
     }
@@ -194,7 +233,15 @@ extension EvidenceForm {
         if members.has("packageName"),
             members.has(any: "purchaseToken", "purchaseState", "orderId", "purchaseTime")
         {
-            return google("\"packageName\"")
+            // Google's tokens have letters. Tauri fills the members of Google for the App Store.
+            guard let id = members["purchaseToken"]?.text, isTransactionId(id) else {
+                return google("\"packageName\"")
+            }
+            return EvidenceForm(
+                .decodedPayload,
+                "a purchase of the App Store (\"purchaseToken\" is a transaction id) and nothing "
+                    + "that is signed: ask the App Store for it with fetch, or send the "
+                    + "transaction's jwsRepresentation")
         }
         if members["kind"]?.text?.hasPrefix("androidpublisher#") == true
             || members.has(any: "purchaseTokenAndroid", "dataAndroid", "signatureAndroid")
@@ -223,14 +270,18 @@ extension EvidenceForm {
 
     // MARK: Other bodies
 
-    private static func otherBody(_ members: TopMembers) -> EvidenceForm? {
+    private static func otherBody(_ members: TopMembers, _ text: FormText) -> EvidenceForm? {
         if members.has("receipt-data") {
             return EvidenceForm(
                 .receiptRequest,
                 "a request to verifyReceipt (\"receipt-data\"): post it to /verifyReceipt, or send "
                     + "the value of receipt-data")
         }
-        if members.has("status"), members.has(any: "receipt", "latest_receipt", "environment") {
+        // The status of a long answer is after the receipt.
+        let isCutAnswer = !text.isWhole && members["receipt"]?.first == UInt8(ascii: "{")
+        if isCutAnswer
+            || members.has("status") && members.has(any: "receipt", "latest_receipt", "environment")
+        {
             return EvidenceForm(
                 .receiptAnswer,
                 "an answer of verifyReceipt (\"status\"), which nobody signed: send the value of "
@@ -253,12 +304,12 @@ extension EvidenceForm {
                 .applePay, "a token of Apple Pay, which is no purchase in the App Store")
         }
         if members["type"]?.text == "Buffer", members.has("data") || members.has("0") {
-            return byteList(FormText([UInt8(ascii: "{")], isWhole: true))
+            return byteList(FormText([UInt8(ascii: "{")]))
         }
         guard members.names.count > 3,
             members.names.prefix(4).enumerated().allSatisfy({ $1 == String($0) })
         else { return nil }
-        return byteList(FormText([UInt8(ascii: "{")], isWhole: true))
+        return byteList(FormText([UInt8(ascii: "{")]))
     }
 
     /// A text that begins with a bracket.

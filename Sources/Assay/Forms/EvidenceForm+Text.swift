@@ -23,12 +23,11 @@ extension EvidenceForm {
                     + "before you send it")
         default: break
         }
-        let bytes = Array(short.utf8)
-        if bytes.count <= 20, bytes.allSatisfy(\.isDigit) {
+        if isTransactionId(short) {
             return EvidenceForm(
                 .transactionId,
-                "a transaction id (\(bytes.count) digits), which is no evidence: ask the App Store "
-                    + "for it with fetch, or send the transaction's jwsRepresentation")
+                "a transaction id (\(short.utf8.count) digits), which is no evidence: ask the App "
+                    + "Store for it with fetch, or send the transaction's jwsRepresentation")
         }
         if UUIDText.isValid(short) {
             return EvidenceForm(
@@ -36,6 +35,10 @@ extension EvidenceForm {
                 "a UUID, such as an appAccountToken or notificationUUID: send the signed JWS")
         }
         return nil
+    }
+
+    static func isTransactionId(_ text: String) -> Bool {
+        (1...20).contains(text.utf8.count) && text.utf8.allSatisfy(\.isDigit)
     }
 
     /// Something around the evidence, or in its place.

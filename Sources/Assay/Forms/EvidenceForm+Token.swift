@@ -17,9 +17,12 @@ extension EvidenceForm {
                 return character(byte, at: offset, dots, text)
             }
         }
-        // A JWS is not longer than the first bytes.
-        guard text.isWhole else { return jws(nil) }
         if dots.isEmpty { return oneSegment(text) }
+        // A JWS is not longer than the first bytes.
+        guard text.isWhole else {
+            return EvidenceForm(
+                .jws, "a JWS of \(text.size) bytes; the limit of a JWS is \(Limits.jwsBytes)")
+        }
         return segments(dots, text)
     }
 
@@ -28,7 +31,7 @@ extension EvidenceForm {
             return EvidenceForm(.jws, "a StoreKit 2 JWS: use the kind of its payload")
         }
         return EvidenceForm(
-            .jws, "a StoreKit 2 JWS with a payload of \(kind.name): use the kind \(kind.name)")
+            .jws, "a StoreKit 2 JWS with a payload of \(kind.name)", of: kind)
     }
 
     // MARK: Characters
@@ -94,19 +97,20 @@ extension EvidenceForm {
             return transactionReceipt("base64 of a text")
         case .json, .jws, .appReceipt, nil: break
         }
-        let inside = FormText(decoded, isWhole: text.isWhole)
-        guard decoded.count > 1, decoded[0] == UInt8(ascii: "{"), decoded.span.isUTF8 else {
+        guard decoded.count > 1, decoded[0] == UInt8(ascii: "{") else {
             return cut("it has no dot", text)
         }
-        if (try? JSONDocument.parse(decoded)) == nil { return cut("it has no dot", text) }
-        let form = object(inside)
-        return EvidenceForm(form.name, "base64 of " + form.text)
+        if text.isWhole, (try? JSONDocument.parse(decoded)) == nil {
+            return cut("it has no dot", text)
+        }
+        let total = text.isWhole ? decoded.count : max(text.total / 4 * 3, decoded.count + 1)
+        return object(FormText(decoded, of: total)).inside("base64 of ")
     }
 
     static func transactionReceipt(_ encoding: String) -> EvidenceForm {
         EvidenceForm(
-            .transactionReceipt,
-            "a transaction receipt of iOS 3 to 6 (\(encoding)): use the kind transaction-receipt")
+            .transactionReceipt, "a transaction receipt of iOS 3 to 6 (\(encoding))",
+            of: .transactionReceipt)
     }
 
     private static func cut(_ reason: String, _ text: FormText) -> EvidenceForm {

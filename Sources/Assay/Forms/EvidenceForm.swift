@@ -3,9 +3,9 @@ package import AssayModels
 
 /// What bytes look like, for the refusal of evidence that could not be read.
 ///
-/// A pure function of at most the first 64 KB. It decides no verdict, and runs only after reading
-/// has failed, so it costs nothing for evidence that is valid. One pass over the text, and no
-/// recursion but one level of base64.
+/// A pure function of at most the first 64 KB, but for the fault of JSON. It decides no verdict,
+/// and runs only after reading has failed, so it costs nothing for evidence that is valid. One pass
+/// over the text, and no recursion but one level of base64.
 package struct EvidenceForm: Equatable, Sendable {
     /// The forms. Each has a line in docs/mistakes.md.
     package enum Name: String, CaseIterable, Sendable {
@@ -33,22 +33,83 @@ package struct EvidenceForm: Equatable, Sendable {
     package let name: Name
     /// What it is, where, and the one thing to do.
     package let text: String
+    /// The kind that the text names, whose limit counts.
+    let kind: EvidenceKind?
 
     init(_ name: Name, _ text: String) {
         self.name = name
         self.text = text
+        kind = nil
+    }
+
+    /// Evidence of a kind.
+    ///
+    /// - Parameter what: what it is.
+    init(_ name: Name, _ what: String, of kind: EvidenceKind) {
+        self.name = name
+        text = what + Self.kindAdvice + kind.name
+        self.kind = kind
+    }
+
+    private init(_ name: Name, _ text: String, _ kind: EvidenceKind?) {
+        self.name = name
+        self.text = text
+        self.kind = kind
+    }
+
+    private static let kindAdvice = ": use the kind "
+
+    /// The form of what is inside something else.
+    ///
+    /// - Parameter around: what is around it, such as `base64 of `.
+    func inside(_ around: String, named name: Name? = nil) -> EvidenceForm {
+        EvidenceForm(name ?? self.name, around + text, kind)
+    }
+
+    /// The text without the kind to use.
+    var what: String {
+        kind.map { String(text.dropLast(Self.kindAdvice.count + $0.name.count)) } ?? text
+    }
+
+    /// The text for a path that has no kinds.
+    package var textOfPath: String { Self.namingPath(text) }
+
+    /// A text with the path to use in place of the kind: Apple's endpoint has no kinds.
+    package static func namingPath(_ text: String) -> String {
+        guard let advice = text.firstRange(of: kindAdvice) else { return text }
+        let rest = text[advice.upperBound...]
+        let named = rest.prefix { $0.isLowercase || $0.isNumber || $0 == "-" }
+        let isKind = EvidenceKind(name: String(named)) != nil
+        let path = ": post it to /v1/verify?kind=" + (isKind ? named : "auto")
+        let end = isKind ? named.endIndex : rest.endIndex
+        return text[..<advice.lowerBound] + path + text[end...]
     }
 
     /// Names the form of these bytes.
     package static func detect(_ evidence: Span<UInt8>) -> EvidenceForm {
-        detect(evidence.array(0..<min(evidence.count, FormLimits.headBytes)), of: evidence.count)
+        let head = evidence.array(0..<min(evidence.count, FormLimits.headBytes))
+        return detect(head, of: evidence.count).withFault(of: evidence)
+    }
+
+    /// The form of evidence in JSON that can't be read, with the fault: the kind to use would say
+    /// it next.
+    private func withFault(of evidence: Span<UInt8>) -> EvidenceForm {
+        guard let limit = kind?.byteLimit, (1...limit).contains(evidence.count),
+            evidence[0] == UInt8(ascii: "{"), name != .transactionReceipt
+        else { return self }
+        do throws(JSONError) {
+            _ = try JSONDocument.parse(evidence, limit: limit)
+            return self
+        } catch {
+            return EvidenceForm(name, "\(what), which is not valid JSON: \(error)")
+        }
     }
 
     /// - Parameters:
     ///   - head: the first bytes, at most `FormLimits.headBytes`.
     ///   - count: the number of all bytes.
-    static func detect(_ head: [UInt8], of count: Int) -> EvidenceForm {
-        let text = FormText(head, isWhole: head.count == count)
+    package static func detect(_ head: [UInt8], of count: Int) -> EvidenceForm {
+        let text = FormText(head, of: count)
         if let form = binary(head, of: count) { return form }
         guard let start = text.start else {
             return EvidenceForm(.empty, "it is empty: the app sent no value")
@@ -61,7 +122,7 @@ package struct EvidenceForm: Equatable, Sendable {
     }
 
     /// Whether the form is that of evidence of some kind, alone or in a wrapper.
-    var isEvidence: Bool {
+    package var isEvidence: Bool {
         switch name {
         case .jws, .appReceipt, .transactionReceipt, .postBody, .serverAnswer, .notificationV1,
             .wrapper:
@@ -126,6 +187,9 @@ package enum FormLimits {
     static let members = 64
     /// Bytes of a member's name; Apple's longest has 30.
     static let nameBytes = 48
+    /// Characters of a member's value that is taken for evidence. Words that begin like it are
+    /// shorter.
+    static let shortestEvidence = 32
 }
 
 extension Refusal {

@@ -37,9 +37,11 @@ package enum EvidenceShape: Equatable, Sendable {
         if evidence[start] == UInt8(ascii: "{") {
             return brace(evidence.extracting(start..<evidence.count))
         }
-        var dots = 0
-        for index in evidence.indices where evidence[index] == UInt8(ascii: ".") { dots += 1 }
-        if dots == 2, starts(evidence, at: start, with: "ey") { return .jws }
+        if starts(evidence, at: start, with: "ey") {
+            var dots = 0
+            for index in evidence.indices where evidence[index] == UInt8(ascii: ".") { dots += 1 }
+            if dots == 2 { return .jws }
+        }
         // 30 8x in base64.
         if starts(evidence, at: start, with: "MI") { return .appReceipt }
         // `{` and the characters that can follow it, in base64.

@@ -91,6 +91,19 @@ package enum EvidenceWrapper: String, CaseIterable, Sendable {
         return (isFlutter ? .flutter : isCordova ? .cordova : .reactNative, items)
     }
 
+    /// The wrapper with these members, of which the values are not looked at.
+    init(_ members: TopMembers) {
+        if members.has("Store"), members.has("Payload") {
+            self = .unity
+        } else if members.has(any: "serverVerificationData", "verificationData") {
+            self = .flutter
+        } else if members.has(any: "appStoreReceipt", "transaction") {
+            self = .cordova
+        } else {
+            self = .reactNative
+        }
+    }
+
     /// Unity's Payload: evidence as text, or an object, or the JSON of one as text.
     private static func items(ofPayload payload: JSONValue) -> [[UInt8]] {
         if let members = payload.members { return items(of: members) }

@@ -5,20 +5,24 @@ struct FormText: Sendable {
     private let bytes: [UInt8]
     /// The offset of the first character.
     let offset: Int
-    /// Whether the text ends here.
-    let isWhole: Bool
+    /// The number of all bytes of the text.
+    let total: Int
 
-    init(_ bytes: [UInt8], isWhole: Bool) {
-        self.bytes = bytes
-        self.isWhole = isWhole
-        offset = 0
+    /// - Parameter total: the number of all bytes of the text; nil if these are all.
+    init(_ bytes: [UInt8], of total: Int? = nil) {
+        self.init(bytes, of: total ?? bytes.count, from: 0)
     }
 
-    private init(_ bytes: [UInt8], isWhole: Bool, offset: Int) {
+    private init(_ bytes: [UInt8], of total: Int, from offset: Int) {
         self.bytes = bytes
-        self.isWhole = isWhole
+        self.total = total
         self.offset = offset
     }
+
+    /// Whether the text ends here.
+    var isWhole: Bool { bytes.count == total }
+    /// The number of all bytes, for messages. It is unknown for `Int.max`.
+    var size: String { total == .max ? "more than \(bytes.count)" : "\(total)" }
 
     var end: Int { bytes.count }
     var count: Int { end - offset }
@@ -32,13 +36,14 @@ struct FormText: Sendable {
 
     /// The same text from an offset on.
     func from(_ offset: Int) -> FormText {
-        FormText(bytes, isWhole: isWhole, offset: offset)
+        FormText(bytes, of: total, from: offset)
     }
 
     /// The text without one line break at its end.
     var withoutLineBreak: FormText {
         guard isWhole else { return self }
-        return FormText(bytes.span.withoutLineBreak.array, isWhole: true, offset: offset)
+        let text = bytes.span.withoutLineBreak.array
+        return FormText(text, of: text.count, from: offset)
     }
 
     /// The offset after the last character that is not white space; nil if the end is not known.

@@ -77,7 +77,7 @@ extension EvidenceForm {
         let whole = Array(digits.prefix(digits.count / 4 * 4))
         let head = (try? Base64.decode(whole.span)) ?? []
         if head.count >= 2, let form = binary(head, of: nil), form.name != .appReceipt {
-            return EvidenceForm(form.name, "base64 of " + form.text)
+            return form.inside("base64 of ")
         }
         let size = ReceiptSample.size(of: head)
         if let offset = sample.suspiciousSpace, size == nil || sample.octets != size {
@@ -88,7 +88,7 @@ extension EvidenceForm {
         }
         if let size, let octets = sample.octets, octets < size { return cut(octets, of: size) }
         return EvidenceForm(
-            .appReceipt, "an app receipt (base64 that begins with MI): use the kind app-receipt")
+            .appReceipt, "an app receipt (base64 that begins with MI)", of: .appReceipt)
     }
 
     /// The form of DER that could not be read.

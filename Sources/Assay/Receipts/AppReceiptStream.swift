@@ -173,7 +173,9 @@ public struct AppReceiptStream: Sendable {
         case .base64 where sample.count > 0: return .receipt(sample)
         // It was read, and refused for another reason.
         case .der, .base64: return nil
-        case .wrapper(let text): return .detect(text.span)
+        case .wrapper(let text):
+            let head = Array(text.prefix(FormLimits.headBytes))
+            return .detect(head, of: max(sample.count, text.count))
         case .other(let head, let count): return .detect(head, of: count)
         }
     }
@@ -210,6 +212,9 @@ public struct AppReceiptStream: Sendable {
             encoding = .base64(stream)
         case .wrapper(var text):
             guard text.count + chunk.count <= Limits.receiptWrapperBytes else {
+                let missing = max(0, min(FormLimits.headBytes - text.count, chunk.count))
+                let head = text.prefix(FormLimits.headBytes) + chunk.array(0..<missing)
+                encoding = .wrapper(Array(head))
                 throw Refusal(
                     .malformed,
                     "the JSON around the receipt exceeds "

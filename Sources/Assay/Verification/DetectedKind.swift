@@ -17,6 +17,19 @@ extension Verifier {
         return prepared
     }
 
+    /// The probable kind by the first bytes, which decides the limit and the estimate of the cost.
+    /// Above the limit of a JWS, bytes that begin like none have that of the largest kind: what is
+    /// no evidence is named at every size.
+    package static func estimatedKind(of evidence: Span<UInt8>) -> EvidenceKind {
+        if beginsLikeAppReceipt(evidence) { return .appReceipt }
+        if evidence.count > 0, evidence[0] == UInt8(ascii: "{") {
+            return evidence.count <= Limits.notificationBytes ? .notification : .serverAnswer
+        }
+        guard evidence.count > Limits.jwsBytes else { return .transaction }
+        let isToken = evidence[0] == UInt8(ascii: "e") && evidence[1] == UInt8(ascii: "y")
+        return isToken ? .transaction : .appReceipt
+    }
+
     /// Whether evidence begins like an app receipt: a long DER SEQUENCE, or its base64.
     package static func beginsLikeAppReceipt(_ evidence: Span<UInt8>) -> Bool {
         guard evidence.count >= 2 else { return false }
