@@ -128,7 +128,7 @@ struct ServerFormTests {
                 #expect(response.status == 200 && response.member("status") == "21002")
                 let detail = response.member("detail") ?? ""
                 #expect(detail.contains("a StoreKit 2 JWS"), "\(detail)")
-                #expect(detail.contains("use the kind transaction"), "\(detail)")
+                #expect(detail.contains("post it to /v1/verify?kind=transaction"), "\(detail)")
             }
         }
     }

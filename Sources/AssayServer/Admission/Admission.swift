@@ -47,6 +47,9 @@ final class Admission {
 
     /// Decides what happens to a request. Nothing is counted or answered here.
     ///
+    /// Evidence above the limit of its kind is not read: its first bytes name it, and it gets the
+    /// verdict that it gets below the limit. The limit of a frame holds for all.
+    ///
     /// - Parameter isWhole: whether the body has arrived. If not, a large receipt is verified as
     ///   it arrives.
     /// - Parameter began: when its first byte arrived; nil for that of the request at the front.
@@ -76,11 +79,13 @@ final class Admission {
         guard let app = app(named: head.app) else {
             return .refused(.unknownApp(head.id, isNamed: !head.app.isEmpty))
         }
-        let limit = bodyLimit(of: kind)
-        guard bodyBytes <= limit else {
-            return .refused(.bodyTooLarge(head.id, bodyBytes, limit: limit))
+        guard bodyBytes <= limits.frameBytes else {
+            return .refused(.evidenceTooLarge(head.id, limit: limits.frameBytes))
         }
-        let isLarge = kind == .appReceipt && bodyBytes > limits.streamedReceiptBytes
+        let limit = bodyLimit(of: kind)
+        let isOversized = bodyBytes > limit
+        let isLarge =
+            isOversized || kind == .appReceipt && bodyBytes > limits.streamedReceiptBytes
         // A declared size reserves no memory: a receipt has to fit slice by slice as it arrives.
         let bytes = isLarge ? ReceiptQuota.sliceBytes : bodyBytes
         let cost = RequestCost.whole(bodyBytes, call)
@@ -88,7 +93,7 @@ final class Admission {
             return .refused(.memoryExhausted(head.id, canFit: bytes <= limits.evidenceBytes))
         }
         let deadline = deadline(of: head, began: began ?? connection.requestBegan)
-        let work = scheduler.nanoseconds(of: WorkClass(kind, bytes: bodyBytes))
+        let work = scheduler.nanoseconds(of: WorkClass(kind, bytes: min(bodyBytes, limit)))
         if let refusal = refusal(of: head, bytes, before: deadline, work: work, from: connection) {
             return .refused(refusal)
         }
@@ -97,6 +102,7 @@ final class Admission {
             Admitted(
                 id: head.id, app: app, kind: kind, call: call, deadline: deadline,
                 mayWait: head.mayWait, isStreamed: isStreamed,
+                exceeded: isOversized ? limit : nil,
                 reservation: Reservation(isStreamed ? .none : cost, of: budget)))
     }
 

@@ -27,6 +27,8 @@ struct Admitted: ~Copyable {
     let mayWait: Bool
     /// Whether the evidence is verified as it arrives, without being kept.
     let isStreamed: Bool
+    /// The limit of the kind, if the evidence is above it.
+    var exceeded: Int?
     var reservation: Reservation
 }
 
@@ -62,6 +64,7 @@ struct AdmittedResolve: Sendable {
     func receipt(of budget: Budget) -> Admitted {
         Admitted(
             id: id, app: app, kind: .appReceipt, call: itemCall(.appReceipt), deadline: deadline,
-            mayWait: mayWait, isStreamed: true, reservation: Reservation(.none, of: budget))
+            mayWait: mayWait, isStreamed: true, exceeded: nil,
+            reservation: Reservation(.none, of: budget))
     }
 }

@@ -40,10 +40,11 @@ final class Intake {
     /// - Parameters:
     ///   - bodyBytes: by which it is admitted.
     ///   - size: the size of a receipt in its envelope; 0 if it is not known.
+    ///   - detectsKind: whether the kind is an estimate.
     ///   - began: when its first byte arrived; nil for that of the request at the front.
     func begin(
         _ head: RequestHead, bodyBytes: Int, size: Int, in envelope: ReceiptEnvelope? = nil,
-        from connection: Connection, began: UInt64? = nil
+        detectsKind: Bool = false, from connection: Connection, began: UInt64? = nil
     ) -> Beginning {
         switch admission.admit(
             head, bodyBytes: bodyBytes, isWhole: false, from: connection, began: began)
@@ -55,7 +56,9 @@ final class Intake {
             guard admitted.isStreamed else { return .whole }
             connection.inFlight.insert(head.id)
             return .receipt(
-                ArrivingReceipt(admitted, size: size, in: envelope, at: connection.now))
+                ArrivingReceipt(
+                    admitted, size: size, in: envelope, detectsKind: detectsKind,
+                    at: connection.now))
         case .resolve(let admitted):
             return .resolve(resolver.begin(admitted, from: connection))
         case .answer: return .whole

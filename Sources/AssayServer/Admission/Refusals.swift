@@ -103,7 +103,13 @@ extension ResponseHead {
     static func bodyTooLarge(_ id: UInt64, _ count: Int, limit: Int) -> Self {
         ResponseHead(
             id: id, status: .resourceExhausted,
-            message: "the body has \(count) bytes; the limit of this kind is \(limit)")
+            message: "the body has \(count) bytes; the limit is \(limit)")
+    }
+
+    static func evidenceTooLarge(_ id: UInt64, limit: Int) -> Self {
+        ResponseHead(
+            id: id, status: .resourceExhausted,
+            message: "the evidence has more bytes than the limit of \(limit), limits.frame-bytes")
     }
 
     static func tooManyItems(_ id: UInt64, _ count: Int, limit: Int) -> Self {

@@ -6,6 +6,7 @@ import AssayWire
 /// Answers in frames.
 struct FrameForm: AnswerForm {
     var detectsKind: Bool { false }
+    var isOfApple: Bool { false }
 
     func isVerifyReceipt(_ call: VerifyCall) -> Bool { call.returnsVerifyReceiptJSON }
 

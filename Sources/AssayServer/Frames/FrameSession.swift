@@ -255,11 +255,14 @@ final class FrameSession: Session {
             if arriving == nil { didEndFrame(connection) }
             return true
         }
-        guard receipt.remaining == 0 else { return connection.stream.received.unreadCount > 0 }
+        let remaining = receipt.remaining
+        guard remaining == 0 || receipt.isNamed else {
+            return connection.stream.received.unreadCount > 0
+        }
         connection.reading.use(1)
-        arriving = nil
+        arriving = remaining > 0 ? .skipped(remaining: remaining) : nil
         intake.complete(receipt, from: connection)
-        didEndFrame(connection)
+        if remaining == 0 { didEndFrame(connection) }
         return true
     }
 

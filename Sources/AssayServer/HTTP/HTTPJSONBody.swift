@@ -15,6 +15,8 @@ struct HTTPJSONBody: Sendable {
     enum Form: Sendable {
         /// Those of `POST /v1/verify`.
         case verify
+        /// Those of the evidence itself, beside a query.
+        case evidence(HTTPParameters)
         /// Those of Apple's endpoint, for this app entry.
         case apple(isSandbox: Bool, app: String)
         /// Those of OpenIAP's contract, for this app entry.
@@ -34,8 +36,15 @@ struct HTTPJSONBody: Sendable {
     static let depth = JSONLimits.depth + 1
 
     init(_ body: Span<UInt8>, as form: Form) throws(HTTPProblem) {
-        let members = try Self.members(of: body, depth: Self.depth)
+        let members = try Self.members(of: body, as: form)
         switch form {
+        case .evidence(let question):
+            guard members["evidence"] == nil, members["kind"] == nil else {
+                throw .queryBesideJSON
+            }
+            self.question = question
+            evidence = .part(0..<body.count)
+            password = nil
         case .purchase(let app):
             // Unknown members are ignored: they are those of other stores.
             guard members["store"]?.string == "apple" else {
@@ -56,13 +65,19 @@ struct HTTPJSONBody: Sendable {
             password = nil
             question = try HTTPParameters(retention: members, app: app, key: key, by: signer)
         case .verify:
+            if members["evidence"] == nil, members["kind"] == nil,
+                let kind = Verifier.likelyKind(of: body)
+            {
+                throw HTTPParameters.problem(
+                    "the body is evidence itself: send it as the member evidence, or name its "
+                        + "kind in the query, ?kind=\(kind.name)")
+            }
             question = try HTTPParameters(members)
             evidence = try Self.evidence(members["evidence"])
             password = nil
         case .apple(let isSandbox, let app):
             // Unknown members are ignored, as by Apple.
-            let receipt = members["receipt-data"]
-            guard receipt?.kind == .string else { throw .receiptIsNoString }
+            let receipt = try Self.receipt(members, body)
             evidence = try Self.evidence(receipt)
             password = members["password"]?.string
             question = HTTPParameters(
@@ -70,6 +85,37 @@ struct HTTPJSONBody: Sendable {
                 kind: Self.beginsLikeAppReceipt(evidence, body)
                     ? .appReceipt : .transactionReceipt)
         }
+    }
+
+    /// The members of a body in this form.
+    private static func members(
+        of body: Span<UInt8>, as form: Form
+    ) throws(HTTPProblem) -> JSONObject {
+        guard case .apple = form else { return try members(of: body, depth: depth) }
+        return try membersOfApple(body)
+    }
+
+    /// The members of a body for Apple's endpoint. The refusal of one that is no JSON says what it
+    /// is.
+    static func membersOfApple(_ body: Span<UInt8>) throws(HTTPProblem) -> JSONObject {
+        do throws(HTTPProblem) {
+            return try members(of: body, depth: depth)
+        } catch {
+            let form = EvidenceForm.detect(body)
+            guard ![.json, .receiptRequest, .emptyObject].contains(form.name) else { throw error }
+            var problem = error
+            problem.detail += "; it is " + form.textOfPath
+            throw problem
+        }
+    }
+
+    /// The receipt of a body for Apple's endpoint.
+    static func receipt(
+        _ members: JSONObject, _ body: Span<UInt8>
+    ) throws(HTTPProblem) -> JSONValue {
+        guard let receipt = members["receipt-data"] else { throw .noReceipt(.detect(body)) }
+        guard receipt.kind == .string else { throw .receiptIsNoString }
+        return receipt
     }
 
     /// The members of a body that has to be a JSON object.
@@ -142,6 +188,12 @@ extension VerifyReceiptQuery {
 extension HTTPProblem {
     static let emptyEvidence = HTTPProblem(
         400, .invalidArgument, "evidence is empty")
+
+    /// The refusal of a body that Apple's endpoint has no use for, with what it is.
+    static func noReceipt(_ form: EvidenceForm) -> HTTPProblem {
+        HTTPProblem(
+            400, .invalidArgument, "the body has no member receipt-data: it is " + form.textOfPath)
+    }
 
     static let receiptIsNoString = HTTPProblem(
         400, .invalidArgument, "receipt-data is not a string")

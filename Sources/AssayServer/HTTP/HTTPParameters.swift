@@ -30,12 +30,9 @@ struct HTTPParameters: Sendable {
             id: id, call: .verify(call), app: app, timeoutMilliseconds: timeout, mayWait: mayWait)
     }
 
-    /// The probable kind by the first bytes, which decides the limit and the estimate of the cost.
+    /// The kind, or the probable one by the first bytes.
     func estimate(_ evidence: Span<UInt8>) -> EvidenceKind {
-        if let kind { return kind }
-        if Verifier.beginsLikeAppReceipt(evidence) { return .appReceipt }
-        guard evidence.count > 0, evidence[0] == UInt8(ascii: "{") else { return .transaction }
-        return evidence.count <= Limits.notificationBytes ? .notification : .serverAnswer
+        kind ?? Verifier.estimatedKind(of: evidence)
     }
 
     /// The question of a request to Apple's endpoint.

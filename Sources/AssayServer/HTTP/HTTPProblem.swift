@@ -135,6 +135,10 @@ extension HTTPProblem {
             413, .resourceExhausted, "the body has more bytes than the limit of \(limit)")
     }
 
+    static func evidenceTooLarge(limit: Int) -> Self {
+        HTTPProblem(ResponseHead.evidenceTooLarge(0, limit: limit))
+    }
+
     static let otherSite = HTTPProblem(
         403, .permissionDenied,
         "a page of an origin that is not in http.allowed-origins made this request")

@@ -75,6 +75,8 @@ extension HTTPResponseStyle {
 }
 
 extension HTTPResponseStyle: AnswerForm {
+    var isOfApple: Bool { content.isApple }
+
     func isVerifyReceipt(_ call: VerifyCall) -> Bool {
         if case .rpc = content { return call.returnsVerifyReceiptJSON }
         return content.isVerifyReceipt

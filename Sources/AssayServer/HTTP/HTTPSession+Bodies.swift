@@ -86,7 +86,7 @@ extension HTTPSession {
             if current.isChunked, current.arrived + count > connection.limits.frameBytes {
                 dropArriving(connection, nil)
                 let limit = connection.limits.frameBytes
-                refuseAndEnd(current.id, .bodyTooLarge(limit: limit), connection)
+                refuseAndEnd(current.id, .evidenceTooLarge(limit: limit), connection)
                 return true
             }
             feed(receipt, unread.extracting(0..<count), connection)
@@ -148,16 +148,45 @@ extension HTTPSession {
         if bodyRate == nil { bodyRate = ArrivalRate(at: connection.now) }
     }
 
-    /// Appends data of a chunked body. Returns false if it refused the request.
+    /// Has evidence in chunks, which is too large to be read whole, named or verified as it
+    /// arrives.
+    ///
+    /// - Parameter count: the next bytes, which are not taken yet.
+    private func outgrow(
+        _ question: HTTPParameters, _ current: HTTPArrivingRequest, _ count: Int,
+        _ connection: Connection
+    ) {
+        let bytes = current.arrived + count
+        guard let receipt = outgrown(question, current.id, bytes: bytes, size: 0, connection) else {
+            return dropBody()
+        }
+        let start = collected.take()
+        bodyRate = nil
+        self.current?.plan = .receipt(receipt)
+        guard let start else { return }
+        receipt.willReceive(start.count)
+        guard !connection.context.intake.feed(receipt, collected: start, from: connection) else {
+            return
+        }
+        self.current?.plan = .skip
+        connection.context.intake.refuse(receipt, from: connection)
+    }
+
+    /// Appends data of a chunked body. Returns false if it took none: the request is refused, or
+    /// has another plan.
     func collect(
         _ count: Int, _ unread: SlabBytes, _ limit: Int, _ connection: Connection
     ) -> Bool {
         guard let current else { return false }
         let isTooLarge = current.arrived + count > limit
+        if isTooLarge, case .evidence(let question, _) = current.plan {
+            outgrow(question, current, count, connection)
+            return false
+        }
         if isTooLarge || !connection.context.budget.admits(bodyOf: connection.heldBody) {
             dropBody()
             if isTooLarge {
-                refuseAndEnd(current.id, .bodyTooLarge(limit: limit), connection)
+                refuseAndEnd(current.id, current.plan.problem(above: limit), connection)
             } else {
                 connection.answerAtOnce(.verify, .memoryExhausted(current.id))
             }

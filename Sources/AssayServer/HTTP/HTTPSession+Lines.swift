@@ -31,7 +31,8 @@ extension HTTPSession {
         }
         guard collected.count + length <= limit else {
             // The place of the next line is unknown.
-            refuse(responses.begin(format), .bodyTooLarge(limit: limit), connection)
+            let plan = HTTPBodyPlan.lines(format, limit: limit)
+            refuse(responses.begin(format), plan.problem(above: limit), connection)
             return connection.end(nil)
         }
         // A line that arrives whole is not copied.

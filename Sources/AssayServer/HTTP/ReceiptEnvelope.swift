@@ -45,16 +45,19 @@ struct ReceiptEnvelope: Sendable {
     /// Returns the members of the body, with an empty text in the place of the receipt.
     func finish() throws(HTTPProblem) -> JSONObject {
         if let problem { throw problem }
-        let members = try HTTPJSONBody.members(of: text.span, depth: HTTPJSONBody.depth)
-        guard members["receipt-data"]?.kind == .string else { throw .receiptIsNoString }
+        let members = try HTTPJSONBody.membersOfApple(text.span)
+        _ = try HTTPJSONBody.receipt(members, text.span)
         return members
     }
 
     private mutating func keep(_ bytes: Span<UInt8>) {
         guard text.count + bytes.count <= Self.textBytes else {
-            problem = HTTPProblem(
-                400, .invalidArgument,
-                "the members beside receipt-data have more than \(Self.textBytes) bytes")
+            problem =
+                phase == .before
+                ? .noReceipt(.detect(text, of: .max))
+                : HTTPProblem(
+                    400, .invalidArgument,
+                    "the members beside receipt-data have more than \(Self.textBytes) bytes")
             text = []
             return
         }

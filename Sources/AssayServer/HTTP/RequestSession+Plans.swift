@@ -98,8 +98,8 @@ extension RequestSession {
         case .batch: return try planLines(head, bytes, id, connection)
         case .entitlements:
             try checkJSON(head, bytes)
-            return .resolve(
-                app: try app(head, bytes), limit: try checkLength(head, connection))
+            return try plan(
+                .resolve(app: try app(head, bytes), limit: connection.limits.httpJSONBytes), head)
         case .fetch:
             self[format: id].isFetch = true
             let app = try appOfFetchKey(head, bytes, connection)
@@ -109,19 +109,19 @@ extension RequestSession {
             }
             try checkJSON(head, bytes)
             guard head.query == nil else { throw .queryBesideJSON }
-            return .fetch(
-                app: app,
-                limit: try checkLength(
-                    head, atMost: ServerLimits.fetchEvidenceBytes, connection))
+            return try plan(
+                .fetch(
+                    app: app,
+                    limit: min(
+                        ServerLimits.fetchEvidenceBytes, connection.limits.httpJSONBytes)), head)
         case .signPromotionalOffer, .signIntroductoryOffer, .signAdvancedCommerce,
             .signRetentionAnswer:
             let app = try appOfSigningKey(head, bytes, connection)
             try checkJSON(head, bytes)
             guard head.query == nil else { throw .queryBesideJSON }
-            return try planSignature(
-                route.signature, app: app,
-                limit: try checkLength(head, atMost: ServerLimits.httpSignBytes, connection),
-                connection)
+            let limit = min(ServerLimits.httpSignBytes, connection.limits.httpJSONBytes)
+            return try plan(
+                planSignature(route.signature, app: app, limit: limit, connection), head)
         case .verify:
             try checkEncoding(head, bytes)
             guard let field = head[.contentType],
@@ -130,8 +130,11 @@ extension RequestSession {
             guard head.body != .length(0) else { throw .emptyBody }
             switch type {
             case .json:
-                guard head.query == nil else { throw .queryBesideJSON }
-                return try planJSON(head, .verify, connection)
+                guard let query = head.query else {
+                    return try planJSON(head, .verify, connection)
+                }
+                guard let query = HTTPQuery(bytes.extracting(query)) else { throw .invalidQuery }
+                return try planJSON(head, .evidence(HTTPParameters(query)), connection)
             case .evidence: return try planEvidence(head, bytes, id, unread: unread, connection)
             case .lines: throw .wrongType(HTTPMediaType.names)
             }
@@ -221,7 +224,7 @@ extension RequestSession {
     private func planJSON(
         _ head: HTTPHead, _ form: HTTPJSONBody.Form, _ connection: Connection
     ) throws(HTTPProblem) -> HTTPBodyPlan {
-        .json(form, limit: try checkLength(head, connection))
+        try plan(.json(form, limit: connection.limits.httpJSONBytes), head)
     }
 
     /// A receipt in a body above the limit of JSON is verified as it arrives.
@@ -234,12 +237,10 @@ extension RequestSession {
         let question = HTTPParameters(
             VerifyReceiptQuery(isSandbox: isSandbox), app: app, kind: .appReceipt)
         // Only where the limits are set so that receipts stream above that of JSON.
-        guard
-            let plan = planStream(
-                question.head(id, as: .appReceipt), bodyBytes: size, size: size,
-                in: ReceiptEnvelope(), connection)
-        else { throw .bodyTooLarge(limit: connection.limits.httpJSONBytes) }
-        return plan
+        return try planStream(
+            question.head(id, as: .appReceipt), bodyBytes: size, size: size,
+            in: ReceiptEnvelope(), connection)
+            ?? planJSON(head, .apple(isSandbox: isSandbox, app: app), connection)
     }
 
     /// Admits a receipt that is verified as it arrives, or returns nil.
@@ -249,11 +250,11 @@ extension RequestSession {
     ///   - size: the size of the body; 0 if it is not known.
     private func planStream(
         _ head: RequestHead, bodyBytes: Int, size: Int, in envelope: ReceiptEnvelope? = nil,
-        _ connection: Connection
+        detectsKind: Bool = false, _ connection: Connection
     ) -> HTTPBodyPlan? {
         switch connection.context.intake.begin(
-            head, bodyBytes: bodyBytes, size: size, in: envelope, from: connection,
-            began: began(of: head.id, connection))
+            head, bodyBytes: bodyBytes, size: size, in: envelope, detectsKind: detectsKind,
+            from: connection, began: began(of: head.id, connection))
         {
         case .refused: return .skip
         case .receipt(let arriving): return .receipt(arriving)
@@ -261,15 +262,14 @@ extension RequestSession {
         }
     }
 
-    /// Returns the limit of a JSON body, which this one does not exceed.
-    private func checkLength(
-        _ head: HTTPHead, atMost limit: Int = .max, _ connection: Connection
-    ) throws(HTTPProblem) -> Int {
-        let limit = min(limit, connection.limits.httpJSONBytes)
-        if case .length(let length) = head.body, length > limit {
-            throw .bodyTooLarge(limit: limit)
+    /// Returns the plan of a body that is read whole, unless its length exceeds the limit.
+    private func plan(
+        _ plan: HTTPBodyPlan, _ head: HTTPHead
+    ) throws(HTTPProblem) -> HTTPBodyPlan {
+        if let limit = plan.limit, case .length(let length) = head.body, length > limit {
+            throw plan.problem(above: limit)
         }
-        return limit
+        return plan
     }
 
     private func planLines(
@@ -303,26 +303,42 @@ extension RequestSession {
         }
         let question = try HTTPParameters(query)
         self[format: id] = self[format: id].answering(question)
-        // Evidence of an unknown kind is read whole, so it has the limit of those.
-        guard let kind = question.kind else {
-            let limit = max(
-                connection.limits.serverAnswerBytes, connection.limits.notificationV1Bytes)
-            if case .length(let length) = head.body, length > limit {
-                throw .bodyTooLarge(limit: limit)
-            }
-            return .evidence(question, limit: limit)
-        }
-        let limit = connection.context.admission.bodyLimit(of: kind)
+        let limit =
+            question.kind.map { connection.context.admission.bodyLimit(of: $0) }
+            ?? EvidenceKind.largestByteLimit
         // The size of a chunked receipt is unknown: it is read like a large one.
-        var size = kind == .appReceipt ? connection.limits.streamedReceiptBytes + 1 : 0
+        var size = question.kind == .appReceipt ? connection.limits.streamedReceiptBytes + 1 : 0
         if case .length(let length) = head.body { size = length }
         if size <= unread, head.body != .chunked {
             return .evidence(question, limit: limit)
         }
+        // Evidence of an unknown kind is read whole, unless only a receipt can have its size.
+        if question.kind == nil, size <= limit { return .evidence(question, limit: limit) }
         // Otherwise decided again when it is whole: the queue and the memory will have changed.
         return planStream(
-            question.head(id, as: kind), bodyBytes: size,
-            size: head.body == .chunked ? 0 : size, connection)
+            question.head(id, as: question.kind ?? .appReceipt), bodyBytes: size,
+            size: head.body == .chunked ? 0 : size, detectsKind: question.kind == nil, connection)
             ?? .evidence(question, limit: limit)
+    }
+
+    /// Decides about evidence that turned out to be above the limit of what is read whole. Its
+    /// first bytes name it, and a receipt of unknown kind is verified as it arrives.
+    ///
+    /// - Parameters:
+    ///   - bytes: how many have arrived.
+    ///   - size: the size of the body; 0 if it is not known.
+    /// - Returns: nil if it is refused, and answered.
+    func outgrown(
+        _ question: HTTPParameters, _ id: UInt64, bytes: Int, size: Int, _ connection: Connection
+    ) -> ArrivingReceipt? {
+        let plan = planStream(
+            question.head(id, as: question.kind ?? .appReceipt), bodyBytes: bytes, size: size,
+            detectsKind: question.kind == nil, connection)
+        switch plan {
+        case .receipt(let receipt): return receipt
+        case nil: refuse(id, .evidenceTooLarge(limit: bytes - 1), connection)
+        default: break
+        }
+        return nil
     }
 }

@@ -112,7 +112,8 @@ extension HTTP2Session {
         let isComplete = length < bytes.count
         guard stream.dataCount + length <= limit else {
             // The place of the next line is unknown.
-            refuse(beginLine(stream, format), .bodyTooLarge(limit: limit), connection)
+            let plan = HTTPBodyPlan.lines(format, limit: limit)
+            refuse(beginLine(stream, format), plan.problem(above: limit), connection)
             drop(stream)
             endLines(stream, connection)
             return data.count

@@ -29,6 +29,8 @@ extension HTTP2Session {
             used = takeMessages(data, call, stream, limit: limit, connection)
         case .message(let call, let limit):
             used = take(data, of: call, stream, limit: limit, connection)
+        case .evidence(let question, let limit) where stream.dataCount + data.count > limit:
+            used = outgrow(question, data, stream, connection)
         case .evidence(_, let limit), .json(_, let limit), .resolve(_, let limit),
             .fetch(_, let limit), .sign(_, _, let limit):
             hold(data, stream, limit: limit, connection)
@@ -73,7 +75,7 @@ extension HTTP2Session {
         _ data: SlabBytes, _ stream: HTTP2Stream, limit: Int, _ connection: Connection
     ) -> Bool {
         guard stream.dataCount + data.count <= limit else {
-            refuse(stream.id, .bodyTooLarge(limit: limit), connection)
+            refuse(stream.id, stream.plan.problem(above: limit), connection)
             return false
         }
         guard connection.context.budget.admits(bodyOf: connection.heldBody + data.count) else {
@@ -87,6 +89,33 @@ extension HTTP2Session {
             streamInPlace = stream
         }
         return true
+    }
+
+    /// Has evidence that is too large to be read whole named, or verified as it arrives. Returns
+    /// the bytes used.
+    private func outgrow(
+        _ question: HTTPParameters, _ data: SlabBytes, _ stream: HTTP2Stream,
+        _ connection: Connection
+    ) -> Int {
+        let bytes = stream.announced ?? stream.dataCount + data.count
+        guard
+            let receipt = outgrown(
+                question, stream.id, bytes: bytes, size: stream.announced ?? 0, connection)
+        else {
+            drop(stream)
+            return data.count
+        }
+        var start: SlabBytes?
+        update(stream) { start = $0.takeData() }
+        stream.plan = .receipt(receipt)
+        guard let start else { return feed(receipt, data, stream, connection) }
+        if stream.announced == nil { receipt.willReceive(start.count) }
+        guard connection.context.intake.feed(receipt, collected: start, from: connection) else {
+            drop(stream)
+            connection.context.intake.refuse(receipt, from: connection)
+            return data.count
+        }
+        return feed(receipt, data, stream, connection)
     }
 
     func refuseForMemory(_ stream: HTTP2Stream, _ connection: Connection) {
@@ -113,7 +142,7 @@ extension HTTP2Session {
             guard stream.arrived + data.count <= limit else {
                 intake.drop(receipt, from: connection)
                 drop(stream)
-                refuse(stream.id, .bodyTooLarge(limit: limit), connection)
+                refuse(stream.id, .evidenceTooLarge(limit: limit), connection)
                 return data.count
             }
             receipt.willReceive(min(data.count, slice))

@@ -44,7 +44,9 @@ extension HTTP2Session {
             if before == 0, let frame = try RPCFrame(data.span) {
                 let end = RPCFrame.prefixBytes + frame.length
                 if end <= data.count {
-                    guard frame.length <= limit else { throw .bodyTooLarge(limit: limit) }
+                    guard frame.length <= limit else {
+                        throw HTTPBodyPlan.message(call, limit: limit).problem(above: limit)
+                    }
                     take(data.extracting(0..<end), call, stream, connection)
                     return end
                 }
@@ -82,14 +84,16 @@ extension HTTP2Session {
                 headLimit: RPCFrame.prefixBytes + connection.limits.headBytes)
         }
         let arrives = stream.messages?.arrival != nil
-        guard arrives || frame.length <= limit else { throw .bodyTooLarge(limit: limit) }
+        guard arrives || frame.length <= limit else {
+            throw HTTPBodyPlan.message(call, limit: limit).problem(above: limit)
+        }
         let count = min(end - before, data.count)
         try keep(data.extracting(0..<count), stream, connection)
         if arrives, let used = try lookForEvidence(call, stream, from: before, connection) {
             return used
         }
         guard stream.messages?.arrival != nil || frame.length <= limit else {
-            throw .bodyTooLarge(limit: limit)
+            throw HTTPBodyPlan.message(call, limit: limit).problem(above: limit)
         }
         guard stream.dataCount == end else { return count }
         var message: SlabBytes?

@@ -37,7 +37,7 @@ extension HTTPSession {
             case .whole: call.arrival = nil
             }
             if call.arrival == nil, !current.isChunked, current.body.announced > limit {
-                throw .bodyTooLarge(limit: limit)
+                throw current.plan.problem(above: limit)
             }
             self.current?.plan = .message(call, limit: limit)
             if !current.isChunked {

@@ -99,7 +99,7 @@ struct RPCRequest: Sendable {
         do throws(GzipError) {
             message = try Gzip.decompress(bytes, limit: limits.messageBytes)
         } catch .tooLarge(let limit) {
-            throw .bodyTooLarge(limit: limit)
+            throw HTTPBodyPlan.message(RPCCall(form), limit: limit).problem(above: limit)
         } catch {
             throw HTTPProblem(400, .invalidArgument, "the message is not gzip: \(error)")
         }

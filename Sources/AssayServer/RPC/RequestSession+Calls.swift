@@ -40,7 +40,7 @@ extension RequestSession {
                 form, bodyBytes: size, headLimit: RPCFrame.prefixBytes + connection.limits.headBytes
             )
         } else if let size, size > limit {
-            throw .bodyTooLarge(limit: limit)
+            throw HTTPBodyPlan.message(call, limit: limit).problem(above: limit)
         }
         return .message(call, limit: limit)
     }

@@ -32,6 +32,8 @@ final class Job: Sendable {
         /// A receipt that was read as it arrived; only its end is left to do. Indirect, because it
         /// is large and would enlarge every job.
         indirect case receipt(AppReceiptStream)
+        /// The beginning of evidence above the limit of its kind.
+        indirect case oversized(OversizedEvidence)
     }
 
     /// - Parameter size: bytes of the evidence.
@@ -83,6 +85,7 @@ final class Job: Sendable {
     /// answers.
     func refusedReceipt(_ verification: Verification, at now: Timestamp) -> String? {
         guard form.isVerifyReceipt(call) else { return nil }
-        return verifyReceiptDetail(for: verification, requestDate: now)
+        return verifyReceiptDetail(
+            for: verification, isOfPath: form.isOfApple, requestDate: now)
     }
 }

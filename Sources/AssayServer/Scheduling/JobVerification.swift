@@ -22,6 +22,8 @@ enum JobVerification {
                 expecting: request.app.narrowed(request.call.expectations),
                 inApp: request.call.inApp, at: now, unknownChains: unknownChains, cache: cache)
         case .receipt(let stream): stream.prepared(at: now, unknownChains: unknownChains)
+        case .oversized(let evidence):
+            request.app.verifier.refuse(evidence, policy: request.app.policy, at: now)
         }
     }
 

@@ -50,7 +50,7 @@ final class Resolver {
     func job(for receipt: ArrivingReceipt, _ index: Int, of resolve: AcceptedResolve) -> Job? {
         guard let reservation = receipt.handOver() else { return nil }
         return job(
-            for: .receipt(receipt.completed), index, of: resolve, size: receipt.size, reservation)
+            for: receipt.completed, index, of: resolve, size: receipt.size, reservation)
     }
 
     private func job(
@@ -63,7 +63,8 @@ final class Resolver {
             switch (admitted.call.items[index].kind, evidence) {
             case (.named(let kind), _): kind
             case (_, .receipt): .appReceipt
-            case (_, .whole(let bytes)): Self.estimate(bytes)
+            case (_, .whole(let bytes)): Verifier.estimatedKind(of: bytes.span)
+            case (_, .oversized): .transaction
             }
         return Job(
             resolve.port, app: admitted.app, kind: kind, call: admitted.itemCall(kind),
@@ -72,13 +73,6 @@ final class Resolver {
             slot: ResolveSlot(
                 resolve: LoopBound(resolve, to: context.loop), index: index,
                 detectsKind: admitted.call.items[index].kind == .detected))
-    }
-
-    /// The probable kind by the first bytes, for the estimate of its cost.
-    private static func estimate(_ evidence: SlabBytes) -> EvidenceKind {
-        if Verifier.beginsLikeAppReceipt(evidence.span) { return .appReceipt }
-        let isJSON = evidence.count > 0 && evidence.span[0] == UInt8(ascii: "{")
-        return isJSON ? .notification : .transaction
     }
 
     // MARK: Answers

@@ -173,9 +173,18 @@ final class Scheduler {
     func verify(
         _ admitted: consuming Admitted, _ body: SlabBytes, from connection: Connection
     ) {
-        let body = forQueue(body)
+        let form = connection.session.form(of: admitted.id)
         let reservation = admitted.reservation.move()
-        add(admitted, .whole(body), size: body.count, reservation, connection)
+        let evidence: Job.Evidence
+        if let limit = admitted.exceeded {
+            var oversized = OversizedEvidence(
+                as: form.detectsKind ? nil : admitted.kind, limit: limit)
+            oversized.receive(body.span)
+            evidence = .oversized(oversized)
+        } else {
+            evidence = .whole(forQueue(body))
+        }
+        add(admitted, evidence, size: body.count, form, reservation, connection)
         verifyFullSlice()
     }
 
@@ -183,21 +192,21 @@ final class Scheduler {
     /// chain. Returns false if memory is short.
     func verify(_ receipt: ArrivingReceipt, from connection: Connection) -> Bool {
         guard let reservation = receipt.handOver() else { return false }
-        let evidence = Job.Evidence.receipt(receipt.completed)
-        add(receipt.admitted, evidence, size: receipt.size, reservation, connection)
+        let form = connection.session.form(of: receipt.id)
+        add(receipt.admitted, receipt.completed, size: receipt.size, form, reservation, connection)
         return true
     }
 
     private func add(
         _ admitted: borrowing Admitted, _ evidence: Job.Evidence, size: Int,
-        _ reservation: consuming Reservation, _ connection: Connection
+        _ form: any AnswerForm, _ reservation: consuming Reservation, _ connection: Connection
     ) {
         let port = ReplyPort(.verify, admitted.id, from: connection, holding: reservation)
         batch.add(
             Job(
                 port, app: admitted.app, kind: admitted.kind, call: admitted.call,
-                evidence: evidence, size: size, deadline: admitted.deadline,
-                mayWait: admitted.mayWait, form: connection.session.form(of: admitted.id)),
+                evidence: evidence, size: min(size, admitted.exceeded ?? size),
+                deadline: admitted.deadline, mayWait: admitted.mayWait, form: form),
             by: queueDelay)
     }
 

@@ -12,6 +12,9 @@ protocol AnswerForm: Sendable {
     /// Whether a verification is answered in the form of verifyReceipt.
     func isVerifyReceipt(_ call: VerifyCall) -> Bool
 
+    /// Whether it is the answer of Apple's endpoint, which has no kinds.
+    var isOfApple: Bool { get }
+
     /// Appends the answer to a verification.
     func append(
         _ verification: Verification, answering id: UInt64, _ call: VerifyCall,

@@ -1,42 +1,70 @@
 import Assay
+import AssayBytes
 import AssayIO
 import AssayModels
 import AssayWire
 
 /// An app receipt that is verified while it arrives. Its bytes are hashed and parsed in
 /// the receive buffer, which is then released. Lives on the loop's thread until it is complete.
+///
+/// Evidence above the limit of its kind arrives in the same way: its first bytes are kept, and name
+/// it.
 final class ArrivingReceipt {
     /// The request, whose reservation follows the memory that the receipt holds.
     private(set) var admitted: Admitted
     private(set) var remaining: Int
     /// Size of the receipt, in bytes. It grows for a receipt of unknown size.
     private(set) var size: Int
-    private var stream: AppReceiptStream
+    private var evidence: Evidence
     /// What is around the receipt, if it arrives in JSON; `size` is then that of the JSON.
     private(set) var envelope: ReceiptEnvelope?
     private(set) var rate: ArrivalRate
 
+    private enum Evidence {
+        case receipt(AppReceiptStream)
+        case oversized(OversizedEvidence)
+        /// Its kind shows in the first two bytes, of which one can have arrived.
+        case undetected([UInt8])
+    }
+
+    /// - Parameter detectsKind: whether the kind is an estimate: the first bytes decide it.
     init(
         _ admitted: consuming Admitted, size: Int, in envelope: ReceiptEnvelope? = nil,
-        at now: UInt64
+        detectsKind: Bool = false, at now: UInt64
     ) {
         remaining = size
         self.size = size
         self.envelope = envelope
         rate = ArrivalRate(at: now)
-        stream = AppReceiptStream(
-            admitted.app.verifier, policy: admitted.app.policy,
-            expecting: admitted.app.narrowed(admitted.call.expectations),
-            inApp: admitted.call.inApp)
-        admitted.reservation.begin(receipt: stream.heldBytes)
+        if detectsKind {
+            evidence = .undetected([])
+        } else if let limit = admitted.exceeded {
+            evidence = .oversized(OversizedEvidence(as: admitted.kind, limit: limit))
+        } else {
+            evidence = .receipt(AppReceiptStream(admitted))
+        }
         self.admitted = admitted
+        self.admitted.reservation.begin(receipt: evidenceBytes)
     }
 
     var id: UInt64 { admitted.id }
     var deadline: UInt64 { admitted.deadline }
 
     /// Bytes that the receipt holds now, reserved or not.
-    var wanted: Int { stream.heldBytes + (envelope?.heldBytes ?? 0) }
+    var wanted: Int { evidenceBytes + (envelope?.heldBytes ?? 0) }
+
+    private var evidenceBytes: Int {
+        switch evidence {
+        case .receipt(let stream): stream.heldBytes
+        case .oversized(let evidence): evidence.heldBytes
+        case .undetected: 0
+        }
+    }
+
+    /// Whether the rest of the evidence changes nothing but its size.
+    var isNamed: Bool {
+        if case .oversized(let evidence) = evidence { evidence.isNamed } else { false }
+    }
 
     /// Updates the arrival rate. Called several times a second.
     func measureRate(at now: UInt64) { rate.measure(size - remaining, at: now) }
@@ -52,19 +80,51 @@ final class ArrivingReceipt {
     /// - Returns: whether the budget admits the memory that the receipt now holds.
     func receive(_ bytes: SlabBytes) -> Bool {
         if envelope == nil {
-            stream.receive(bytes.span)
+            receive(bytes.span)
         } else {
-            envelope?.receive(bytes.span) { stream.receive($0) }
+            envelope?.receive(bytes.span) { receive($0) }
         }
         remaining -= bytes.count
         // A hostile receipt can take more memory than its bytes, with empty records for example.
         return admitted.reservation.resize(receipt: wanted)
     }
 
+    private func receive(_ bytes: Span<UInt8>) {
+        switch evidence {
+        case .receipt(var stream):
+            // Moves it out while it changes, to avoid a copy.
+            evidence = .undetected([])
+            stream.receive(bytes)
+            evidence = .receipt(stream)
+        case .oversized(var oversized):
+            evidence = .undetected([])
+            oversized.receive(bytes)
+            evidence = .oversized(oversized)
+        case .undetected(let first):
+            let known = first + bytes.array(0..<min(bytes.count, 2))
+            guard known.count >= 2 else { return evidence = .undetected(known) }
+            evidence =
+                Verifier.beginsLikeAppReceipt(known.span)
+                ? .receipt(AppReceiptStream(admitted))
+                : .oversized(OversizedEvidence(as: nil, limit: EvidenceKind.largestByteLimit))
+            receive(first.span)
+            receive(bytes)
+        }
+    }
+
     /// The complete receipt, for a worker to finish.
-    var completed: AppReceiptStream {
-        precondition(remaining == 0)
-        return stream
+    var completed: Job.Evidence {
+        precondition(remaining == 0 || isNamed)
+        switch evidence {
+        case .receipt(let stream): return .receipt(stream)
+        case .oversized(var evidence):
+            evidence.skip(remaining)
+            return .oversized(evidence)
+        case .undetected(let bytes):
+            var evidence = OversizedEvidence(as: nil, limit: EvidenceKind.largestByteLimit)
+            evidence.receive(bytes.span)
+            return .oversized(evidence)
+        }
     }
 
     /// Turns the memory of the complete receipt into that of a request; nil if the budget does not
@@ -77,4 +137,13 @@ final class ArrivingReceipt {
 
     /// Gives the reserved memory back. Called when the receipt is dropped.
     func giveBackMemory() { admitted.reservation.release() }
+}
+
+extension AppReceiptStream {
+    fileprivate init(_ admitted: borrowing Admitted) {
+        self.init(
+            admitted.app.verifier, policy: admitted.app.policy,
+            expecting: admitted.app.narrowed(admitted.call.expectations),
+            inApp: admitted.call.inApp)
+    }
 }

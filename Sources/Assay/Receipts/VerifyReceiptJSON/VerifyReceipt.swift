@@ -42,7 +42,8 @@ package struct VerifyReceiptQuery: Equatable, Sendable {
 package func verifyReceiptResponse(
     for verification: Verification, to query: VerifyReceiptQuery?, requestDate: Timestamp
 ) -> [UInt8] {
-    let detail = verifyReceiptDetail(for: verification, requestDate: requestDate)
+    let detail = verifyReceiptDetail(
+        for: verification, isOfPath: query != nil, requestDate: requestDate)
     var writer = JSONWriter()
     writer.object { response in
         guard verification.verdict == .valid, let evidence = verification.evidence else {
@@ -73,10 +74,14 @@ package func verifyReceiptResponse(
 }
 
 /// The member `detail` of that answer: why its status is not 0. Nil for the status 0.
+///
+/// - Parameter isOfPath: whether it is the answer of Apple's endpoint, which has no kinds.
 package func verifyReceiptDetail(
-    for verification: Verification, requestDate: Timestamp
+    for verification: Verification, isOfPath: Bool, requestDate: Timestamp
 ) -> String? {
-    guard verification.verdict == .valid else { return verification.detail }
+    guard verification.verdict == .valid else {
+        return isOfPath ? EvidenceForm.namingPath(verification.detail) : verification.detail
+    }
     switch verification.evidence {
     case .appReceipt: return nil
     case .transactionReceipt(let receipt):
