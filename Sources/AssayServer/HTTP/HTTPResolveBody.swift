@@ -22,6 +22,7 @@ struct HTTPResolveBody: Sendable {
         self.app = app
         let members = try HTTPJSONBody.members(of: body, depth: Self.depth)
         guard members["items"] != nil else {
+            try Self.checkEvidence(body)
             call.items = [ResolveCall.Item(length: UInt32(body.count))]
             evidence = body.array
             return
@@ -42,10 +43,20 @@ struct HTTPResolveBody: Sendable {
             case "timeout": timeout = try HTTPParameters.timeout(value.double)
             default:
                 throw HTTPParameters.problem(
-                    "unknown member \(HTTPParameters.quoted(name)); the members: items, app, at, "
-                        + "policy, expectations, timeout")
+                    "unknown member \(HTTPParameters.quoted(name)); \(Self.names)")
             }
         }
+    }
+
+    private static let names = "the members: items, app, at, policy, expectations, timeout"
+
+    /// Refuses a body that names nothing: its answer would read as "owns nothing".
+    private static func checkEvidence(_ body: Span<UInt8>) throws(HTTPProblem) {
+        let form = EvidenceForm.detect(body)
+        guard !form.isEvidence, Verifier.likelyKind(of: body) == nil else { return }
+        throw HTTPParameters.problem(
+            "the body has no member items, and is no evidence, but \(form.textOfPath); "
+                + names)
     }
 
     private mutating func setItems(
