@@ -79,7 +79,7 @@ struct ExplainAnswerTests {
             "VALID: \(valid), transaction\n  Signed by Apple, or under a root or a key of",
             "WRONG_ENVIRONMENT: \(refused), transaction\n  The policy does not accept this",
             "\nWHAT THE CUSTOMER OWNS", "premium.monthly  active until ",
-            "\nWHAT TO DO NEXT", "  \(valid):\n    Use the payload. Grant once by dedupKey.",
+            "\nWHAT TO DO NEXT", "  \(valid):\n    Give access to premium.monthly until ",
             "  \(refused):\n    Send sandbox purchases to a sandbox app entry.\n"
                 + "    To accept Sandbox: --environment Sandbox, or environments of the app "
                 + "entry, now Production.",
@@ -120,7 +120,8 @@ struct ExplainAnswerTests {
         let answer = try Tool.run(
             ["explain", "--root", root, "--at", Self.at] + files + [refused])
         #expect(
-            answer.output.contains("  \(files[0]), \(files[1]), \(files[2]) and 2 more:\n    Use "),
+            answer.output.contains(
+                "  \(files[0]), \(files[1]), \(files[2]) and 2 more:\n    Give "),
             "\(answer.output)")
     }
 

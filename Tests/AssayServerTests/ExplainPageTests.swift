@@ -99,7 +99,7 @@ struct ExplainPageTests {
                 ">VALID</span>", "Signed by Apple, or under a root or a key of yours",
                 ">INVALID_SIGNATURE</span>", "The signature does not fit the bytes.",
                 "What the customer owns", "What to do next", "<h3>pasted</h3>",
-                "<li>Use the payload. Grant once by dedupKey.</li>", "<h3>f0</h3>",
+                "<li>Give access to com.example", "<h3>f0</h3>",
                 "<li>Refuse.</li>", "<h2>Failed check</h2>", "<b>f0: the leaf&#39;s key signed",
                 "<details class=\"all\"><summary>1. pasted: every check", "<ol class=\"checks\">",
                 "Certificates</h2>", "<summary>2. f0: every check", "Explain another item",

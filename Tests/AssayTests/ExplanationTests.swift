@@ -157,7 +157,7 @@ import Testing
         #expect(events.count >= content.records.count)
         #expect(events.map(\.date) == events.map(\.date).sorted())
         #expect(content.fields?.shown.contains { $0.name.hasPrefix("inApp") } == false)
-        let json = try JSONDocument.parse(explanation.json, limit: .max)
+        let json = try JSONDocument.parse(explanation.json(next: []), limit: .max)
         let shown = try #require(json.root["contents"]?.elements?.first { _ in true })
         #expect(shown["recordsOmitted"]?.int64 == Int64(max(0, count - 200)))
         #expect(shown["verified"]?.bool == true)

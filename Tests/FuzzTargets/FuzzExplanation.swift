@@ -37,7 +37,8 @@ extension FuzzTarget {
                 trust: authority.trust, policy: FuzzAuthority.policy, at: FuzzAuthority.now
             ).html
             precondition(!page.contains("<script"), "markup that is not escaped")
-            guard (try? JSONDocument.parse(explanation.json, limit: .max, depth: 256)) != nil
+            let json = explanation.json(next: explanation.remedies)
+            guard (try? JSONDocument.parse(json, limit: .max, depth: 256)) != nil
             else { preconditionFailure("the explanation is not JSON") }
         }
     }

@@ -1,15 +1,17 @@
-package import AssayBytes
+import AssayBytes
 import AssayModels
 
 extension Explanation {
     /// The explanation as JSON.
-    package var json: [UInt8] {
+    ///
+    /// - Parameter next: what to do next.
+    package func json(next: [String]) -> [UInt8] {
         var writer = JSONWriter()
-        write(to: &writer)
+        write(to: &writer, next: next)
         return writer.text
     }
 
-    package func write(to writer: inout JSONWriter) {
+    private func write(to writer: inout JSONWriter, next: [String]) {
         writer.object { object in
             object.member("verdict", verification.verdict.name)
             object.member("detail", verification.detail)
@@ -18,6 +20,8 @@ extension Explanation {
                 for text in next { list.value(text) }
             }
             object.member("kind", verification.kind?.name)
+            object.member("notificationType", event?.type)
+            object.member("subtype", event?.subtype)
             for (name, value) in keys { object.member(name, value) }
             object.member("verified", isVerified)
             object.member("failedCheck", failed?.step.check.rawValue)

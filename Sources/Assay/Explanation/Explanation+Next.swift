@@ -1,12 +1,14 @@
 import AssayBytes
 import AssayModels
 
-// What to do next: the advice for the verdict, and the option or key that would change it.
+// What to do about a refusal: the advice for the verdict, and the option or key that would change
+// it. What to do about VALID evidence follows from what the customer owns: AssayEntitlements.
 
 extension Explanation {
-    /// What to do next, one sentence or two each, the general advice first.
-    package var next: [String] {
-        guard let (_, step) = failed else { return [use] }
+    /// What to do about a refusal, one sentence or two each, the general advice first. Empty for
+    /// VALID.
+    package var remedies: [String] {
+        guard let (_, step) = failed else { return [] }
         // The detail names the option for a key: there is no root to pin.
         let needsKey = Self.checksOfKeys.contains(step.check)
         var texts = [needsKey ? "Refuse." : verification.verdict.advice]
@@ -41,26 +43,6 @@ extension Explanation {
                 """)
         }
         return texts
-    }
-
-    /// What to do with evidence that is VALID.
-    private var use: String {
-        if let state = verification.state, state != .purchased {
-            return "Grant nothing: the purchase is \(state.rawValue). Wait for a later statement."
-        }
-        guard verification.dedupKey == nil else { return verification.verdict.advice }
-        switch verification.kind {
-        case .appReceipt, .notificationV1:
-            return "Use the payload. Grant each record of inApp once by its dedupKey."
-        case .serverAnswer:
-            return "Use the members. Grant each transaction once by its key in dedupKeys."
-        case .renewalInfo, .realtimeRequest:
-            return "Use the payload. It is about no single purchase: there is nothing to grant."
-        case .transaction, .appTransaction, .notification, .transactionReceipt, .googlePurchase,
-            .huaweiPurchase, .harmonyPurchase, .harmonySubscription, .harmonyNotification,
-            .googleNotification, nil:
-            return "Use the payload. It names no purchase: there is nothing to grant."
-        }
     }
 
     private func acceptingEnvironment(_ step: Step) -> String {
@@ -113,7 +95,8 @@ extension Explanation {
             default: nil
             }
         guard let names else { return [] }
-        return [
+        let who = check == .accountToken ? ["Ask the customer which account bought it."] : []
+        return who + [
             """
             The expectation is \(names.option) of assay verify, and expectations.\(names.member) \
             of a request.

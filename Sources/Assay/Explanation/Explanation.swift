@@ -84,6 +84,22 @@ package struct Explanation: Sendable {
     /// Whether the evidence and its contents are verified.
     package var isVerified: Bool { verification.verdict == .valid }
 
+    /// The type and subtype that a notification signs; nil unless it is VALID.
+    package var event: (type: String, subtype: String?)? {
+        let identifiers = EvidenceIdentifiers(of: verification.evidence)
+        guard let type = identifiers.notificationType?.rawValue else { return nil }
+        let most = ExplanationLimits.nameLength
+        return (
+            type.shortened(to: most), identifiers.subtype?.rawValue.shortened(to: most)
+        )
+    }
+
+    /// The kind, and of a notification its type and subtype.
+    package var subject: String {
+        let words = [verification.kind?.name ?? "of no known kind", event?.type, event?.subtype]
+        return words.compactMap(\.self).joined(separator: " ")
+    }
+
     /// The wrapper that the evidence was in, and the keys of the purchase and of the statement.
     package var keys: [(name: String, value: String)] {
         [

@@ -40,7 +40,10 @@ extension Verdict {
     /// What to do about evidence with this verdict.
     package var advice: String {
         switch self {
-        case .valid: "Use the payload. Grant once by dedupKey."
+        case .valid:
+            """
+            Do what it states: a refund takes back, a purchase is granted once by dedupKey.
+            """
         case .malformed: "Refuse. Check what your client sends."
         case .untrustedChain: "Refuse. For test data pin its root with --root."
         case .invalidDate: "Refuse. Check the server's clock."

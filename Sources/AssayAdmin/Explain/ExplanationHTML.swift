@@ -17,13 +17,14 @@ struct ExplanationHTML {
     var verdict: String {
         let verification = explanation.verification
         let kind = verification.kind?.name ?? "of no known kind"
+        let environment = verification.environment.map { ", " + $0.rawValue } ?? ""
+        let subject = (explanation.subject + environment).htmlEscaped
         let seen = explanation.isVerified ? "" : " claimed"
         return """
             <section class="card verdict">\
             <span class="pill \(explanation.isVerified ? "good" : "bad")">\
             \(verification.verdict.name)</span>
-            <span>\(kind)\(verification.environment.map { ", \($0.rawValue.htmlEscaped)" } ?? "")\
-            , \(explanation.inspection.byteCount.grouped) bytes\
+            <span>\(subject), \(explanation.inspection.byteCount.grouped) bytes\
             \(explanation.inspection.likelyKind.map { $0.name == kind ? "" : ",\(seen) \($0.name)" }
                 ?? "")</span>
             <p><b>\(verification.verdict.meaning.htmlEscaped)</b></p>\

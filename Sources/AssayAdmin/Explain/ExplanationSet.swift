@@ -20,6 +20,8 @@ package struct ExplanationSet: Sendable {
         /// Such as a file's name.
         package let label: String
         package let explanation: Explanation
+        /// What to do next, a sentence or two each.
+        package let next: [String]
     }
 
     /// An item of evidence and the label of its source.
@@ -51,26 +53,32 @@ package struct ExplanationSet: Sendable {
         until isLate: () -> Bool = { false }
     ) {
         self.now = now
-        var items: [Item] = []
+        var explanations: [Explanation] = []
         for source in sources.prefix(Self.itemLimit) {
-            if !items.isEmpty, isLate() { break }
-            let explanation = Explanation(
-                source.evidence.span, as: kind, trust: trust, policy: policy,
-                revocation: revocation, expecting: expectations, at: now)
-            items.append(Item(label: source.label, explanation: explanation))
+            if !explanations.isEmpty, isLate() { break }
+            explanations.append(
+                Explanation(
+                    source.evidence.span, as: kind, trust: trust, policy: policy,
+                    revocation: revocation, expecting: expectations, at: now))
         }
-        self.items = items
-        omitted = sources.count + more - items.count
-        let evidence = items.map {
-            EvidenceItem($0.explanation.verification, label: $0.label)
-        }
-        guard items.contains(where: \.explanation.isVerified) else {
-            (entitlements, omittedEntries) = (nil, 0)
-            return
+        omitted = sources.count + more - explanations.count
+        let evidence = zip(sources, explanations).map {
+            EvidenceItem($1.verification, label: $0.label)
         }
         var entitlementPolicy = EntitlementPolicy()
         entitlementPolicy.expectedAppAccountToken = account
         var owned = Entitlements(of: evidence, at: now, policy: entitlementPolicy)
+        let advice = Advice(about: evidence, owned: owned) { $0.rfc3339 }
+        items = zip(sources, explanations).enumerated().map { index, item in
+            let (source, explanation) = item
+            return Item(
+                label: source.label, explanation: explanation,
+                next: explanation.isVerified ? advice.texts(for: index) : explanation.remedies)
+        }
+        guard explanations.contains(where: \.isVerified) else {
+            (entitlements, omittedEntries) = (nil, 0)
+            return
+        }
         omittedEntries = owned.removeEntries(beyond: Self.entryLimit)
         entitlements = owned
     }
@@ -89,7 +97,7 @@ package struct ExplanationSet: Sendable {
     package var next: [(items: String, texts: [String])] {
         var groups: [(labels: [String], texts: [String])] = []
         for item in items {
-            let texts = item.explanation.next
+            let texts = item.next
             if let index = groups.firstIndex(where: { $0.texts == texts }) {
                 groups[index].labels.append(item.label)
             } else {
@@ -133,7 +141,7 @@ package struct ExplanationSet: Sendable {
                 for item in items {
                     list.object { object in
                         object.member("label", item.label)
-                        object.member("explanation", raw: item.explanation.json)
+                        object.member("explanation", raw: item.explanation.json(next: item.next))
                     }
                 }
             }

@@ -77,9 +77,9 @@ extension ExplanationSet {
 extension Explanation {
     /// The verdict in words, and the keys.
     fileprivate func answer(_ label: String) -> [String] {
-        let kind = verification.kind?.name ?? "of no known kind"
         var lines = [
-            "\(verification.verdict.name): \(TerminalText.escaped(label)), \(kind)",
+            "\(verification.verdict.name): "
+                + TerminalText.escaped("\(label), \(subject)"),
             "  " + verification.verdict.meaning,
             "  " + TerminalText.escaped(verification.detail),
         ]
