@@ -213,6 +213,7 @@ struct VerifyCommand: AsyncParsableCommand {
     private func verifyOne(_ file: String) async throws {
         let evidence = try Input.evidence(file)
         let report = try await report(on: evidence, try question())
+            .adding(OptionHint.text(file: file, evidence))
         switch format {
         case .json: try Output.line(json: report.json)
         case .text:

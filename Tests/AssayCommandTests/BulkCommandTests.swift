@@ -135,6 +135,49 @@ struct BulkCommandTests {
         #expect(counts == ["VALID 2", "MEMBER_NOT_STRING 1", "NOT_JSON 1", "NO_MEMBER 1"])
     }
 
+    @Test("a file that has items on its lines, or in members, is refused with the option for it")
+    func hints() throws {
+        let row = #"{"id":7,"token":"\#(tokens[0])"}"#
+        let member = "; for the evidence in the member \"token\" use --"
+        let cases: [(name: String, text: String, hint: (String) -> String)] = [
+            (
+                "tokens", tokens[0] + "\n\n" + tokens[1] + "\n",
+                { "; for one item on each line use --lines \($0)" }
+            ),
+            ("a row", row, { member + "lines \($0) --member token" }),
+            ("rows", row + "\n" + row, { member + "lines \($0) --member token" }),
+            (
+                "an object on lines", row.replacing(",", with: ",\n"),
+                {
+                    "; the member \"token\" has evidence: write the object on one line, and use "
+                        + "--lines \($0) --member token"
+                }
+            ),
+        ]
+        for (name, text, hint) in cases {
+            let file = folder.write("file", text)
+            let single = try verify(file)
+            let detail = try #require(try single.json["detail"] as? String)
+            #expect(single.status == 1 && detail.hasSuffix(hint(file)), "\(name): \(detail)")
+            let several = try records(try verify(file, file))
+            #expect(several.count == 2, "\(name)")
+            for record in several {
+                #expect((record["detail"] as? String)?.hasSuffix(hint(file)) == true, "\(name)")
+            }
+        }
+        // Neighbours without evidence inside.
+        for text in [#"{"id":7,"token":"x"}"#, "x\ny\n", String(tokens[0].dropLast(4)), "", "{"] {
+            let answer = try verify(folder.write("file", text))
+            #expect(!answer.output.contains("--lines"), "\(text): \(answer.output)")
+        }
+        for options in [["--lines", "-"], ["--lines", "-", "--member", "receipt"]] {
+            let answer = try Tool.run(
+                ["verify", "--kind", "auto", "--root", root] + options, input: row)
+            let detail = try #require(try records(answer).first?["detail"] as? String)
+            #expect(detail.hasSuffix(member + "member token"), "\(detail)")
+        }
+    }
+
     @Test("several files and folders: a record each; an unreadable one is status 2")
     func files() throws {
         for (index, name) in ["b", "a", ".hidden"].enumerated() {

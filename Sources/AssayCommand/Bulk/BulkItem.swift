@@ -30,7 +30,7 @@ struct BulkItem: Sendable {
         } catch {
             throw .notJSON("\(error)")
         }
-        guard let value else { throw .noMember(member) }
+        guard let value else { throw .noMember(member, hint: OptionHint.text(line: content)) }
         guard let text = value.string else { throw .memberNotString(member) }
         return Array(text.utf8)
     }
@@ -45,7 +45,7 @@ enum BulkFault: Error, Equatable {
     /// With `--member`: the line is not a JSON object.
     case notJSON(String)
     /// With `--member`: the object has no such member.
-    case noMember(String)
+    case noMember(String, hint: String? = nil)
     /// With `--member`: the member is not a string.
     case memberNotString(String)
     /// The file could not be read, or is empty.
@@ -73,7 +73,8 @@ enum BulkFault: Error, Equatable {
             "the line is not UTF-8: write DER as base64"
         case .notUTF8(let form): "the line is not UTF-8: " + form.text
         case .notJSON(let reason): "the line is not a JSON object: \(reason)"
-        case .noMember(let name): "the object has no member \"\(name)\""
+        case .noMember(let name, let hint):
+            "the object has no member \"\(name)\"" + (hint.map { "; " + $0 } ?? "")
         case .memberNotString(let name): "the member \"\(name)\" is not a string"
         case .unreadable(let reason), .noAnswer(let reason): reason
         }

@@ -47,6 +47,7 @@ struct BulkVerification {
     private func run(_ make: MakeEngine) async throws {
         let start = SystemClock.monotonicNanoseconds
         let source = try BulkSource(input)
+        let member = member
         let parts: Parts
         do throws(LoopError) { parts = try Parts(make) } catch {
             throw Failure("can't start threads: \(error)")
@@ -59,7 +60,10 @@ struct BulkVerification {
                 jobs.submit {
                     guard !results.hasEnded else { return }
                     engine.verify(batch) { answers in
-                        results.deliver(BulkRecords(batch, answers), of: batch.number)
+                        let hinted = zip(batch.items, answers).map {
+                            $0.hinted($1, member: member)
+                        }
+                        results.deliver(BulkRecords(batch, hinted), of: batch.number)
                     }
                 }
             }
