@@ -84,6 +84,11 @@ struct StoreCommand: ParsableCommand {
         transform: targetArgument)
     var notifySandbox: NotificationTarget?
 
+    @Flag(
+        name: .customLong("no-retry-after-400"),
+        help: "Do not send a notification again that the backend answers with 400.")
+    var noRetryAfter400 = false
+
     @Option(help: "The bundle identifier of the app.")
     var bundleId = "com.example.game"
 
@@ -175,7 +180,7 @@ struct StoreCommand: ParsableCommand {
             authority: authority, bundleId: bundleId, appAppleId: appAppleId, start: first,
             tokens: TokenCheck(keys: try keys.map(Self.key), issuer: issuer),
             production: notify, sandbox: notifySandbox ?? notify, pageSize: pageSize,
-            limitsRates: !noRateLimits)
+            limitsRates: !noRateLimits, sendsAgainAfter400: !noRetryAfter400)
     }
 
     // MARK: Arguments

@@ -17,13 +17,15 @@ package struct StoreSettings: Sendable {
     package var pageSize: Int
     /// Whether requests beyond Apple's limits are answered with 429.
     package var limitsRates: Bool
+    /// Whether a notification that the backend answers with 400 is sent again.
+    package var sendsAgainAfter400: Bool
 
     package init(
         authority: DevelopmentCA, bundleId: String = "com.example.game",
         appAppleId: Int64 = 1_234_567_890, start: Timestamp,
         tokens: TokenCheck = TokenCheck(keys: [], issuer: nil),
         production: NotificationTarget? = nil, sandbox: NotificationTarget? = nil,
-        pageSize: Int? = nil, limitsRates: Bool = true
+        pageSize: Int? = nil, limitsRates: Bool = true, sendsAgainAfter400: Bool = true
     ) {
         self.authority = authority
         self.bundleId = bundleId
@@ -34,6 +36,7 @@ package struct StoreSettings: Sendable {
         self.sandbox = sandbox
         self.pageSize = min(max(pageSize ?? StoreLimits.page, 1), 1000)
         self.limitsRates = limitsRates
+        self.sendsAgainAfter400 = sendsAgainAfter400
     }
 
     func target(_ environment: APIEnvironment) -> NotificationTarget? {

@@ -21,7 +21,7 @@ struct StoreJournalTests {
             bundleId: "com.example.game"),
         .request(StoreRequest(method: .get, path: "", time: .min), bundleId: nil),
         .moved(to: Timestamp(milliseconds: .max)),
-        .sent(3, .timedOut),
+        .sent(3, .timedOut, isLast: false), .sent(4, .unsuccessfulStatus, isLast: true),
     ]
 
     @Test("each input is one line, and comes back from it", arguments: all)
@@ -136,6 +136,22 @@ struct StoreJournalTests {
             let third = try Self.open(torn)
             defer { third.stop() }
             #expect(try Self.state(third) == expected)
+        }
+    }
+
+    @Test("a notification that was sent for the last time stays so, whatever the setting is later")
+    func lastAttempts() throws {
+        let scenario = Scenario.builtInSource("subscribe") ?? []
+        for isLast in [true, false] {
+            var replay = StoreReplay(try TestStore().store)
+            for input in [
+                .initialCustomer(scenario, .production), .began(notifying: [.production]),
+                .sent(1, .unsuccessfulStatus, isLast: isLast),
+            ] as [StoreInput] {
+                try replay.take(try #require(StoreInput(line: input.line.dropLast())))
+            }
+            let entry = try #require(replay.store.notifications.entries.first)
+            #expect(entry.attempts.count == 1 && (entry.next == nil) == isLast)
         }
     }
 

@@ -16,7 +16,10 @@ private final class StoreHarness {
     let received = Locked<[UInt8]>([])
 
     /// - Parameter answer: what the backend writes; empty: it closes; nil: it stays silent.
-    init(_ scenarios: String..., answer: String? = "HTTP/1.1 200 OK\r\n\r\n") throws {
+    init(
+        _ scenarios: String..., answer: String? = "HTTP/1.1 200 OK\r\n\r\n",
+        sendsAgainAfter400: Bool = true
+    ) throws {
         let loop = try EventLoop(name: "backend")
         self.loop = loop
         try loop.start()
@@ -46,7 +49,7 @@ private final class StoreHarness {
         server = try LocalStoreServer(
             StoreSettings(
                 authority: TestStore.authority.get(), start: TestStore.start, production: target,
-                limitsRates: false),
+                limitsRates: false, sendsAgainAfter400: sendsAgainAfter400),
             at: .http(host: "127.0.0.1", port: 0),
             initialCustomers: scenarios.compactMap(Scenario.builtInSource).map {
                 .init($0, isSandbox: false)
@@ -122,6 +125,22 @@ struct StoreServerTests {
         _ = try harness.request("POST", "/advance", "{\"duration\":\"0d\"}")
         let log = try harness.request("GET", "/notifications")
         #expect(log.contains("\"result\":\"\(result)\""), "\(log)")
+    }
+
+    @Test(
+        "after 400 a notification is sent again or not, as the setting says; after others it is",
+        arguments: [
+            ("400 Bad Request", true, 2), ("400 Bad Request", false, 1),
+            ("401 Unauthorized", false, 2), ("404 Not Found", false, 2),
+            ("500 Internal Server Error", false, 2), ("503 Service Unavailable", false, 2),
+            ("200 OK", true, 1), ("200 OK", false, 1),
+        ])
+    func attempts(status: String, sendsAgain: Bool, attempts: Int) throws {
+        let harness = try StoreHarness(
+            "subscribe", answer: "HTTP/1.1 \(status)\r\n\r\n", sendsAgainAfter400: sendsAgain)
+        _ = try harness.request("POST", "/advance", "{\"duration\":\"1h\"}")
+        let log = try harness.request("GET", "/notifications")
+        #expect(log.split(separator: "\"result\":").count - 1 == attempts, "\(log)")
     }
 
     @Test(

@@ -5,14 +5,14 @@ final class NotificationPost {
     private var stream: AssayIO.Stream?
     private let timer: AssayIO.Timer
     private var received: [UInt8] = []
-    private var onEnd: ((SendResult) -> Void)?
+    private var onEnd: ((SendResult, Int?) -> Void)?
 
-    /// Connects, posts, and reports the result once.
+    /// Connects, posts, and reports the result once, with the status of the answer if there is one.
     static func start(
         _ body: [UInt8], to target: NotificationTarget, on loop: EventLoop,
-        onEnd: @escaping (SendResult) -> Void
+        onEnd: @escaping (SendResult, Int?) -> Void
     ) {
-        guard let timer = try? AssayIO.Timer(on: loop) else { return onEnd(.socketIssue) }
+        guard let timer = try? AssayIO.Timer(on: loop) else { return onEnd(.socketIssue, nil) }
         let post = NotificationPost(timer, onEnd)
         timer.start(afterMilliseconds: StoreLimits.notificationMilliseconds) {
             post.end(.timedOut)
@@ -27,7 +27,7 @@ final class NotificationPost {
         }
     }
 
-    private init(_ timer: AssayIO.Timer, _ onEnd: @escaping (SendResult) -> Void) {
+    private init(_ timer: AssayIO.Timer, _ onEnd: @escaping (SendResult, Int?) -> Void) {
         self.timer = timer
         self.onEnd = onEnd
     }
@@ -50,16 +50,17 @@ final class NotificationPost {
         case .needMore: break
         case .invalid: end(.invalidResponse)
         // Apple takes 200 to 206 as success.
-        case .status(let status): end((200...206).contains(status) ? .success : .unsuccessfulStatus)
+        case .status(let status):
+            end((200...206).contains(status) ? .success : .unsuccessfulStatus, status)
         }
     }
 
-    private func end(_ result: SendResult) {
+    private func end(_ result: SendResult, _ status: Int? = nil) {
         guard let onEnd = onEnd.take() else { return }
         timer.close()
         stream?.close()
         stream = nil
-        onEnd(result)
+        onEnd(result, status)
     }
 }
 

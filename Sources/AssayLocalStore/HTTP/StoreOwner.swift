@@ -127,9 +127,10 @@ final class StoreOwner: HTTPSite {
         switch store.nextWork() {
         case .send(let id, let body, let target):
             isSending = true
-            NotificationPost.start(body, to: target, on: loop) { [self] result in
-                note(.sent(id, result))
-                store.didSend(id, result)
+            NotificationPost.start(body, to: target, on: loop) { [self] result, status in
+                let isLast = status == 400 && !store.settings.sendsAgainAfter400
+                note(.sent(id, result, isLast: isLast))
+                store.didSend(id, result, isLast: isLast)
                 isSending = false
                 work()
             }

@@ -12,8 +12,8 @@ enum StoreInput: Sendable {
     case request(StoreRequest, bundleId: String?)
     /// Time went by on its own.
     case moved(to: Timestamp)
-    /// The result of sending the notification with this id.
-    case sent(Int, SendResult)
+    /// The result of sending the notification with this id, and whether it is not sent again.
+    case sent(Int, SendResult, isLast: Bool)
 }
 
 /// A line of JSON for each input. It never has a token.
@@ -38,10 +38,11 @@ extension StoreInput {
             case .moved(let moment):
                 object.member("type", "moved")
                 object.member("to", moment.milliseconds)
-            case .sent(let id, let result):
+            case .sent(let id, let result, let isLast):
                 object.member("type", "sent")
                 object.member("id", Int64(id))
                 object.member("result", result.rawValue)
+                if isLast { object.member("last", true) }
             }
         }
         return writer.text + [UInt8(ascii: "\n")]
@@ -71,7 +72,7 @@ extension StoreInput {
             guard let id = object["id"]?.int64,
                 let result = object["result"]?.string.flatMap(SendResult.init)
             else { return nil }
-            self = .sent(Int(id), result)
+            self = .sent(Int(id), result, isLast: object["last"]?.bool ?? false)
         default: return nil
         }
     }

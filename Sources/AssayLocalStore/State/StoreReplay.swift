@@ -25,8 +25,8 @@ struct StoreReplay {
             request.acceptedBundleId = bundleId
             _ = store.reply(to: request)
         case .moved(let moment): store.move(to: moment)
-        case .sent(let id, let result):
-            store.didSend(id, result)
+        case .sent(let id, let result, let isLast):
+            store.didSend(id, result, isLast: isLast)
             isSending = false
         }
         if !isSending, case .send = store.nextWork() { isSending = true }

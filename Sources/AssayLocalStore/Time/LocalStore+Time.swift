@@ -50,14 +50,14 @@ extension LocalStore {
         }
     }
 
-    mutating func didSend(_ id: Int, _ result: SendResult) {
+    mutating func didSend(_ id: Int, _ result: SendResult, isLast: Bool = false) {
         if let entry = notifications.entry(id), sent.count < StoreLimits.steps {
             sent.append(
                 SentNotification(
                     words: entry.notification.words, uuid: entry.notification.uuid,
                     customer: entry.customer, at: now, result: result))
         }
-        notifications.didSend(id, result, at: now)
+        notifications.didSend(id, result, at: now, isLast: isLast)
     }
 
     /// Takes the earliest event of a customer's life that is due. Returns false if there is none

@@ -76,13 +76,17 @@ struct NotificationLog: Sendable {
     }
 
     /// Records the result of an attempt, and plans the next one.
-    mutating func didSend(_ id: Int, _ result: SendResult, at now: Timestamp) {
+    ///
+    /// - Parameter isLast: whether there is none.
+    mutating func didSend(
+        _ id: Int, _ result: SendResult, at now: Timestamp, isLast: Bool = false
+    ) {
         guard entry(id) != nil, let first = entries.first?.id else { return }
         let index = id - first
         entries[index].attempts.append(Attempt(at: now, result: result))
         let tried = entries[index].attempts.count
         let retries = entries[index].environment == .sandbox ? 0 : Self.retryHours.count
-        guard result != .success, tried <= retries else {
+        guard result != .success, tried <= retries, !isLast else {
             entries[index].next = nil
             waiting.removeAll { $0 == id }
             return
