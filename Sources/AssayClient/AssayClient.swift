@@ -31,15 +31,20 @@ public final class AssayClient: Sendable {
     /// Creates a client of several servers without connecting. If an address fails, the client
     /// continues with the next one, and after the last with the first.
     ///
-    /// Throws `connectFailed(.addressNotAvailable)` without an address, and for one of a kind that
-    /// only servers use, such as HTTP.
+    /// Throws `invalidAddress` without an address, and for one of a kind that only servers use,
+    /// such as HTTP.
     public convenience init(
         addresses: [Endpoint], options: ClientOptions = ClientOptions()
     ) throws(ClientError) {
+        let schemes = "tcp://HOST:PORT, tls://HOST:PORT or unix:PATH"
+        guard !addresses.isEmpty else {
+            throw .invalidAddress("no address: name one, \(schemes)")
+        }
+        if let other = addresses.first(where: { !$0.isConnectable }) {
+            let kind = other.isHTTP ? "for HTTP" : "of a server's service manager"
+            throw .invalidAddress("\(other) is \(kind): a client needs \(schemes)")
+        }
         do throws(LoopError) {
-            guard !addresses.isEmpty, addresses.allSatisfy(\.isConnectable) else {
-                throw .addressNotAvailable
-            }
             var options = options
             if options.tls == nil, addresses.contains(where: { $0.isTLS }) {
                 options.tls = try .ofTheSystem()

@@ -3,6 +3,8 @@ public import AssayWire
 
 /// The reason why a call has no answer. A refused purchase is an answer, not an error.
 public enum ClientError: Error, Hashable, Sendable {
+    /// No address, or one of a kind that only servers use; the value is the reason.
+    case invalidAddress(String)
     /// The connection attempt failed.
     case connectFailed(LoopError)
     /// The connection was lost while the call was in flight, and the call could not be retried.
@@ -36,7 +38,7 @@ extension ClientError {
         case .connectFailed(.tls): false
         case .connectFailed, .connectionLost, .deadlineExceeded, .tooManyWaiting: true
         case .status(let status, _, let pause, _): pause > 0 || status == .unavailable
-        case .cancelled, .protocolViolation, .closed, .requestTooLarge: false
+        case .invalidAddress, .cancelled, .protocolViolation, .closed, .requestTooLarge: false
         }
     }
 
@@ -50,6 +52,10 @@ extension ClientError {
 extension ClientError: CustomStringConvertible {
     public var description: String {
         switch self {
+        case .invalidAddress(let reason): reason
+        case .connectFailed(.tls(.noTLS)):
+            "no connection: \(TLSError.noTLS): write tcp://HOST:PORT, or the port of "
+                + "--listen tls://"
         case .connectFailed(let reason): "no connection: \(reason)"
         case .connectionLost: "the connection was lost"
         case .deadlineExceeded: "the deadline passed"

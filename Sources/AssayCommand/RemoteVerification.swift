@@ -66,8 +66,6 @@ extension ClientError {
         case .connectFailed(.tls(.untrustedPeer(let reason))) where Self.names.contains(reason):
             "; if this is the right server, give the name in its certificate with --tls-name"
         case .connectFailed(.tls(.untrustedPeer)): "; name its authority with --tls-ca"
-        case .connectFailed(.tls(.protocolFault)):
-            "; if the server does not use TLS at this address, write tcp://"
         default: ""
         }
     }

@@ -89,12 +89,24 @@ struct FailoverTests {
 
     @Test("a client needs addresses that it can connect to")
     func unusable() {
-        let table: [[Endpoint]] = [
-            [], [.http(host: "127.0.0.1", port: 1)], [Self.nowhere, .unixHTTP(path: "/tmp/a")],
-            [.inherited(name: "assay")],
+        let schemes = "tcp://HOST:PORT, tls://HOST:PORT or unix:PATH"
+        let table: [([Endpoint], String)] = [
+            ([], "no address: name one, "),
+            (
+                [.http(host: "127.0.0.1", port: 1)],
+                "http://127.0.0.1:1 is for HTTP: a client needs "
+            ),
+            (
+                [Self.nowhere, .unixHTTP(path: "/tmp/a")],
+                "unix-http:/tmp/a is for HTTP: a client needs "
+            ),
+            (
+                [.inherited(name: "assay")],
+                "systemd:assay is of a server's service manager: a client needs "
+            ),
         ]
-        for addresses in table {
-            #expect(throws: ClientError.connectFailed(.addressNotAvailable)) {
+        for (addresses, text) in table {
+            #expect(throws: ClientError.invalidAddress(text + schemes)) {
                 try AssayClient(addresses: addresses)
             }
         }

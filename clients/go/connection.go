@@ -15,6 +15,9 @@ import (
 // unwrittenBytes is the limit of frames that the system has not taken. Above it, calls wait.
 const unwrittenBytes = 1 << 20
 
+var errNoTLS = errors.New(
+	"the peer does not speak TLS: write tcp://HOST:PORT, or the port of --listen tls://")
+
 // dial connects to an address, TLS included.
 func dial(ctx context.Context, target address, config *tls.Config) (net.Conn, error) {
 	var dialer net.Dialer
@@ -37,6 +40,10 @@ func dial(ctx context.Context, target address, config *tls.Config) (net.Conn, er
 		stream.Close()
 		if ctx.Err() != nil || isLoss(err) {
 			return nil, newError(ErrConnect, "TLS handshake: "+err.Error(), err)
+		}
+		var plain tls.RecordHeaderError
+		if errors.As(err, &plain) {
+			err = fmt.Errorf("%v: %w", target.text, errNoTLS)
 		}
 		return nil, newError(ErrTLS, err.Error(), err)
 	}

@@ -20,8 +20,8 @@ struct ConformanceClient {
                 outcome = ["outcomes": try await perform(plan)]
             } catch let error as EndpointError {
                 outcome = ["error": "address", "message": "\(error)"]
-            } catch ClientError.connectFailed(.addressNotAvailable) {
-                outcome = ["error": "address", "message": "not an address of a server"]
+            } catch ClientError.invalidAddress(let reason) {
+                outcome = ["error": "address", "message": reason]
             }
             outcome["name"] = plan["name"]
             write(outcome)

@@ -35,8 +35,9 @@ def differences(case, outcome, events):
     found = []
     if outcome.get("name") != case.name:
         found.append(f"the outcome's name is {outcome.get('name')}")
-    if case.expected == [["address"]]:
-        return found if outcome.get("error") == "address" else found + [f"no address error: {outcome}"]
+    if case.expected[0][0] == "address":
+        wrong = mismatch(case.expected[0], outcome)
+        return found + [f"no such address error: {wrong}: {outcome}"] if wrong else found
     outcomes = outcome.get("outcomes")
     if outcomes is None or len(outcomes) != len(case.expected):
         return found + [f"expected {len(case.expected)} outcomes: {outcome}"]
@@ -83,6 +84,8 @@ def mismatch_one(words, actual):
         members = {"retryAfterMs": "none", "appStoreErrorCode": "none", **members}
         retryable = members["retryAfterMs"] != "none" or rest[0] == "UNAVAILABLE"
         members = {"error": "status", "status": rest[0], "retryable": text(retryable), **members}
+    elif kind == "address":
+        members = {"error": kind, **members}
     elif kind in RETRYABLE:
         members = {"error": kind, "retryable": text(RETRYABLE[kind]), **members}
     else:

@@ -25,7 +25,9 @@ public enum TLSError: Error, Hashable, Sendable {
     case untrustedPeer(String)
     /// The peer sent an alert; the value is its text.
     case refusedByPeer(String)
-    /// The peer does not speak TLS, or no version or cipher accepted here.
+    /// The peer does not speak TLS.
+    case noTLS
+    /// The peer speaks no version or cipher accepted here, or breaks the protocol.
     case protocolFault(String)
     /// Out of memory.
     case outOfMemory
@@ -47,6 +49,7 @@ extension TLSError: CustomStringConvertible {
         case .noPeerCertificate: "the peer sent no certificate"
         case .untrustedPeer(let reason): "the peer's certificate is not trusted: \(reason)"
         case .refusedByPeer(let reason): "the peer refused: \(reason)"
+        case .noTLS: "the peer does not speak TLS"
         case .protocolFault(let reason): "TLS protocol error: \(reason)"
         case .outOfMemory: "out of memory"
         }

@@ -164,6 +164,8 @@ package struct TLSSession: ~Copyable {
         case SSL_R_CERTIFICATE_VERIFY_FAILED:
             let words = unsafe X509_verify_cert_error_string(verification)
             return .untrustedPeer(unsafe words.map { unsafe String(cString: $0) } ?? "unknown")
+        // Bytes that are no record.
+        case SSL_R_WRONG_VERSION_NUMBER, SSL_R_PACKET_LENGTH_TOO_LONG: return .noTLS
         default: return .protocolFault(OpenSSLReason.words(error))
         }
     }

@@ -11,6 +11,9 @@ const UNWRITTEN_BYTES = 1024 * 1024
 // How long after its deadline a missing answer means that the connection is lost. A server answers
 // every request, even a late one.
 const OVERDUE_MS = 10_000
+// OpenSSL's reasons for bytes that are no record of TLS.
+const NOT_TLS = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'])
+const NO_TLS = 'the peer does not speak TLS: write tcp://HOST:PORT, or the port of --listen tls://'
 
 /**
  * One connection and its calls in flight. It reports to its channel: didOpen, didFailToConnect,
@@ -67,7 +70,8 @@ export class Connection {
     const isSystem = typeof error.syscall === 'string' || error.code === 'ECONNRESET'
     if (this.#state === 'connecting') {
       const code = isSecure && !isSystem ? 'tls' : 'connect'
-      this.#fail(new AssayError(code, `${text}: ${error.message || error.code}`, { cause: error }))
+      const reason = NOT_TLS.has(error.code) ? NO_TLS : error.message || error.code
+      this.#fail(new AssayError(code, `${text}: ${reason}`, { cause: error }))
     } else if (isSecure && !isSystem && !this.hasAnswered) {
       // With TLS 1.3 a server rejects a client's certificate after the client's handshake.
       this.#fail(new AssayError('tls', `${text}: ${error.message}`, { cause: error }))

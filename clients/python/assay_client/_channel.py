@@ -28,6 +28,8 @@ OVERDUE = 10.0
 # How many times in the longest wait the channel looks for calls that have waited longer.
 LOOKS_PER_WAIT = 10
 
+_NO_TLS = "the peer does not speak TLS: write tcp://HOST:PORT, or the port of --listen tls://"
+
 
 @dataclass(frozen=True)
 class Options:
@@ -224,7 +226,9 @@ class Channel:
         try:
             await asyncio.wait_for(self._open(address), self.options.connect_timeout)
         except ssl.SSLError as reason:
-            error = TLSError(f"no connection to {address}: {reason}")
+            # OpenSSL's reasons for bytes that are no record of TLS.
+            is_plain = reason.reason in ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG")
+            error = TLSError(f"no connection to {address}: {_NO_TLS if is_plain else reason}")
         except asyncio.TimeoutError:
             error = ConnectError(f"no connection to {address} within {self.options.connect_timeout} s")
         except (OSError, ValueError) as reason:

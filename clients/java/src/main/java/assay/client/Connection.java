@@ -34,6 +34,9 @@ final class Connection {
      */
     private static final long OVERDUE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
+    private static final String NO_TLS = "the peer does not speak TLS: write tcp://HOST:PORT, or the "
+            + "port of --listen tls://";
+
     private enum State { CONNECTING, OPEN, ENDED }
 
     /** A buffer whose bytes are written without a copy. */
@@ -222,7 +225,10 @@ final class Connection {
     }
 
     private AssayException connectError(Exception error) {
-        String message = address.text() + ": " + error.getMessage();
+        String reason = String.valueOf(error.getMessage());
+        // The JDK's text for bytes that are no record of TLS.
+        boolean isPlain = error instanceof SSLException && reason.contains("unrecognized SSL message");
+        String message = address.text() + ": " + (isPlain ? NO_TLS : reason);
         boolean isEnd = error.getCause() instanceof EOFException;
         boolean isTls = error instanceof SSLException && !isEnd;
         return new AssayException(isTls ? Kind.TLS : Kind.CONNECT, message, error);
