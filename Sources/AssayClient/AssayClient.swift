@@ -239,6 +239,11 @@ public final class AssayClient: Sendable {
     public func close() { channel.close() }
 
     private func perform(_ request: ClientRequest) async throws(ClientError) -> ClientAnswer {
+        do throws(EmptyExpectation) {
+            try request.requireExpectedValues()
+        } catch {
+            throw .invalidArgument("\(error)")
+        }
         let id = channel.newId()
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (waiter: CheckedContinuation<ClientResult, Never>) in

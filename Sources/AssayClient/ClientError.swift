@@ -5,6 +5,8 @@ public import AssayWire
 public enum ClientError: Error, Hashable, Sendable {
     /// No address, or one of a kind that only servers use; the value is the reason.
     case invalidAddress(String)
+    /// An expectation is given and empty; the value names it. Nothing was sent.
+    case invalidArgument(String)
     /// The connection attempt failed.
     case connectFailed(LoopError)
     /// The connection was lost while the call was in flight, and the call could not be retried.
@@ -38,7 +40,9 @@ extension ClientError {
         case .connectFailed(.tls): false
         case .connectFailed, .connectionLost, .deadlineExceeded, .tooManyWaiting: true
         case .status(let status, _, let pause, _): pause > 0 || status == .unavailable
-        case .invalidAddress, .cancelled, .protocolViolation, .closed, .requestTooLarge: false
+        case .invalidAddress, .invalidArgument, .cancelled, .protocolViolation, .closed,
+            .requestTooLarge:
+            false
         }
     }
 
@@ -52,7 +56,7 @@ extension ClientError {
 extension ClientError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .invalidAddress(let reason): reason
+        case .invalidAddress(let reason), .invalidArgument(let reason): reason
         case .connectFailed(.tls(.noTLS)):
             "no connection: \(TLSError.noTLS): write tcp://HOST:PORT, or the port of "
                 + "--listen tls://"

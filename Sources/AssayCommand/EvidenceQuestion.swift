@@ -29,8 +29,8 @@ struct EvidenceQuestion: Sendable {
 
     func expectations(of kind: EvidenceKind) -> Expectations {
         var expectations = Expectations(
-            bundleId: accepted.policy.bundleId, appAppleId: accepted.policy.appAppleId,
-            environments: accepted.environments)
+            appAppleId: accepted.policy.appAppleId, environments: accepted.environments)
+        expectations.bundleId = accepted.policy.bundleId
         if kind == .appReceipt || kind == .notificationV1 {
             for device in devices { expectations.expect(device: device.octets ?? []) }
         } else {

@@ -45,22 +45,47 @@ public struct Expectations: Equatable, Sendable {
     public static let none = Expectations()
 
     /// Creates expectations. The default arguments expect nothing.
+    ///
+    /// A text is no optional: `appAccountToken: session.user` of a user without a token would
+    /// accept the purchases of all others. Unwrap it, and refuse who has none.
     public init(
-        bundleId: String? = nil, appAppleId: Int64? = nil,
+        bundleId: some ExpectedText = NoExpectation(), appAppleId: Int64? = nil,
         environments: [StoreEnvironment] = [], productIds: [String] = [],
-        appAccountToken: String? = nil, transactionId: String? = nil,
+        appAccountToken: some ExpectedText = NoExpectation(),
+        transactionId: some ExpectedText = NoExpectation(),
         deviceIdentifier: [UInt8]? = nil, otherDeviceIdentifiers: [[UInt8]] = [],
-        deviceVerificationId: String? = nil, notOlderThan: Timestamp? = nil
+        deviceVerificationId: some ExpectedText = NoExpectation(), notOlderThan: Timestamp? = nil
     ) {
-        self.bundleId = bundleId
+        self.bundleId = bundleId.expectedText
         self.appAppleId = appAppleId
         self.environments = environments
         self.productIds = productIds
-        self.appAccountToken = appAccountToken
-        self.transactionId = transactionId
+        self.appAccountToken = appAccountToken.expectedText
+        self.transactionId = transactionId.expectedText
         self.deviceIdentifier = deviceIdentifier
         self.otherDeviceIdentifiers = otherDeviceIdentifiers
-        self.deviceVerificationId = deviceVerificationId
+        self.deviceVerificationId = deviceVerificationId.expectedText
         self.notOlderThan = notOlderThan
     }
+}
+
+/// A text that is expected, which a `String` is, or none. An optional is neither: nil would accept
+/// everything.
+public protocol ExpectedText {
+    /// The text; nil if nothing is expected.
+    var expectedText: String? { get }
+}
+
+extension String: ExpectedText {
+    /// The text itself.
+    public var expectedText: String? { self }
+}
+
+/// The absent argument of ``Expectations``.
+public struct NoExpectation: ExpectedText {
+    /// Creates the absence.
+    public init() {}
+
+    /// Nothing is expected.
+    public var expectedText: String? { nil }
 }

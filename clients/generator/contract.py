@@ -9,6 +9,9 @@ COLUMNS = 100
 
 # Absent says something else than false: nothing is known.
 THREE_VALUED = {"will_renew"}
+# Fields that narrow what the caller accepts. One that is given and empty would accept everything, so
+# clients distinguish it from an absent one, and refuse it.
+EXPECTATIONS = {"Expectations": None, "EntitlementPolicy": {"expected_app_account_token"}}
 INITIALISMS = {"id": "ID", "ids": "IDs", "json": "JSON", "uuid": "UUID", "sku": "SKU",
                "skus": "SKUs", "sha1": "SHA1"}
 NUMBERS = {"int32", "int64", "uint32", "uint64"}
@@ -105,6 +108,11 @@ class Contract:
 
     def is_enum(self, field):
         return field.kind in self.enum_names
+
+    @staticmethod
+    def is_expectation(message, field):
+        names = EXPECTATIONS.get(message.name, set())
+        return names is None or field.name in names
 
     def is_message(self, field):
         return field.kind in self.message_names

@@ -117,9 +117,12 @@ class Java:
         for field in message.fields:
             name = field.camel()
             value = f"new ArrayList<>({name})" if field.repeated else name
+            check = []
+            if self.contract.is_expectation(message, field):
+                check = [f'            Expected.given("{self.path(message)}{name}", {name});']
             lines += [*self.comment(field.comment, "        "),
                       f"        public Builder {name}({self.type(field)} {name}) {{",
-                      f"            this.{name} = {value};", "            return this;",
+                      *check, f"            this.{name} = {value};", "            return this;",
                       "        }", ""]
         values = ", ".join(f"List.copyOf({field.camel()})" if field.repeated else field.camel()
                            for field in message.fields)
@@ -130,11 +133,27 @@ class Java:
                   "        }", "    }"]
         return lines
 
+    @staticmethod
+    def path(message):
+        """Where a caller gives the expectations of a message."""
+        return "policy." if message.name == "EntitlementPolicy" else message.name.lower() + "."
+
+    def constructor(self, message):
+        """The constructor, which refuses expectations that are empty; nothing without any."""
+        checks = [f'        Expected.valueOrAbsent("{self.path(message)}{field.camel()}", {field.camel()});'
+                  for field in message.fields if self.contract.is_expectation(message, field)
+                  and (field.repeated or field.kind in ("string", "bytes"))]
+        if not checks:
+            return []
+        return [*self.comment("Refuses an expectation that is empty. Absent is null, and a list without "
+                              "elements.", "    "), f"    public {message.name} {{", *checks, "    }", ""]
+
     def record(self, message):
         components = ", ".join(f"{self.type(field)} {field.camel()}" for field in message.fields)
         lines = self.parameters(message)
         lines += textwrap.wrap(f"public record {message.name}({components}) {{", COLUMNS,
                                subsequent_indent=" " * 8)
+        lines += self.constructor(message)
         lines += ["    /** Returns a builder. */", "    public static Builder builder() {",
                   "        return new Builder();", "    }", "",
                   f"    static {message.name} decode(Reader in) {{",

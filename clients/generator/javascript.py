@@ -46,6 +46,15 @@ class JavaScript:
                 line = f"  {field.number}: [" + ", ".join(entry) + "],"
                 lines.append(line)
             lines.append("})")
+        lines += ["", "// Fields that narrow what the caller accepts: the names by message.",
+                  "export const EXPECTATIONS = new Map(["]
+        for message in self.contract.messages:
+            names = [f"'{field.camel()}'" for field in message.fields
+                     if self.contract.is_expectation(message, field)]
+            if names:
+                lines += textwrap.wrap(f"[{message.name}, [{', '.join(names)}]],", COLUMNS - 4,
+                                       initial_indent="  ", subsequent_indent="    ")
+        lines.append("])")
         return "\n".join(lines) + "\n"
 
     def comment(self, text, indent=""):

@@ -6,14 +6,15 @@ TYPES = {"string": "str", "bytes": "bytes", "bool": "bool", "int32": "int", "int
 HEADER = '''"""The messages of the contract, with its field names and comments.
 
 %s A field that is
-absent is None; a repeated one is an empty list. The value of an enumeration that this version
-does not know is an int.
+absent is None; a repeated one is an empty list. An expectation that is absent is ABSENT: None and
+what is empty are values, which a client refuses. The value of an enumeration that this version does
+not know is an int.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Any, ClassVar, Dict, List, Optional, Tuple, Union
 
 __all__ = [
@@ -29,6 +30,21 @@ class Enumeration(IntEnum):
     def __format__(self, spec: str) -> str:
         # A number's type, as in f"{verdict:d}", formats the number.
         return int.__format__(self, spec) if spec[-1:] in tuple("bcdoxXneEfFgG%%") else format(self.name, spec)
+
+
+class Absent(Enum):
+    """The value of an expectation that is not given."""
+
+    ABSENT = "ABSENT"
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+ABSENT = Absent.ABSENT
 
 
 class Message:
@@ -54,7 +70,7 @@ class Python:
 
     def files(self):
         enums, messages = self.contract.enums, self.contract.messages
-        names = sorted(one.name for one in [*enums, *messages])
+        names = sorted(["ABSENT", "Absent", *(one.name for one in [*enums, *messages])])
         parts = [HEADER % (NOTICE, "".join(f'    "{name}",\n' for name in names))]
         parts += map(self.enumeration, enums)
         parts += map(self.message, messages)
@@ -77,7 +93,10 @@ class Python:
             shown = TYPES.get(field.kind, field.kind)
             if self.contract.is_enum(field):
                 shown = f"Union[{field.kind}, int]"
-            if field.repeated:
+            if self.contract.is_expectation(message, field):
+                shown = f"List[{shown}]" if field.repeated else shown
+                lines.append(f"    {field.name}: Union[{shown}, Absent] = ABSENT\n")
+            elif field.repeated:
                 lines.append(f"    {field.name}: List[{shown}] = field(default_factory=list)\n")
             else:
                 lines.append(f"    {field.name}: Optional[{shown}] = None\n")

@@ -2,7 +2,9 @@
 //
 //	client, err := assay.New(assay.Options{Addresses: []string{"unix:/run/assay/assay.sock"}})
 //	answer, err := client.Resolve(ctx, []assay.Item{{Evidence: token}}, assay.ResolveCall{
-//		Expectations: &assay.Expectations{BundleID: "com.example.game", AppAccountToken: user},
+//		Expectations: &assay.Expectations{
+//			BundleID: assay.Pointer("com.example.game"), AppAccountToken: assay.Pointer(user),
+//		},
 //	})
 //	if err == nil { … answer.Entitlements … }
 //
@@ -350,6 +352,9 @@ func (c *Client) perform(
 ) (*ResponseHead, []byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, contextError(err)
+	}
+	if err := head.validate(); err != nil {
+		return nil, nil, err
 	}
 	for _, option := range options {
 		option(&head)

@@ -13,6 +13,8 @@ type ErrorKind string
 const (
 	// ErrAddress: an address is not one.
 	ErrAddress ErrorKind = "address"
+	// ErrArgument: an expectation is given and empty. Nothing was sent.
+	ErrArgument ErrorKind = "argument"
 	// ErrConnect: there is no connection to any of the addresses.
 	ErrConnect ErrorKind = "connect"
 	// ErrTLS: the handshake failed at all addresses.

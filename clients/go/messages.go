@@ -337,16 +337,16 @@ type VerifyCall struct {
 // years 2008 to 9999, such as seconds, which would accept everything.
 type Expectations struct {
 	// Bundle identifier, compared byte for byte (WRONG_BUNDLE).
-	BundleID string
+	BundleID *string
 	// The accepted environments (WRONG_ENVIRONMENT): Production, Sandbox, Xcode, LocalTesting,
 	// Unspecified. The comparison is case-sensitive. Empty: those of the policy.
 	Environments []string
 	// The accepted product identifiers (MISMATCH). Empty: any product.
 	ProductIDs []string
 	// The appAccountToken, a UUID compared case-insensitively (MISMATCH).
-	AppAccountToken string
+	AppAccountToken *string
 	// The transactionId (MISMATCH).
-	TransactionID string
+	TransactionID *string
 	// The oldest acceptable effective date, in milliseconds since 1970 (MISMATCH).
 	NotOlderThan *int64
 	// The device of an app receipt (MISMATCH): the 16 bytes of identifierForVendor, or the 6 bytes of
@@ -357,7 +357,7 @@ type Expectations struct {
 	AppAppleID *int64
 	// AppStore.deviceVerificationID of the device of a transaction, renewal info or app transaction,
 	// compared case-insensitively (MISMATCH).
-	DeviceVerificationID string
+	DeviceVerificationID *string
 	// Further devices, one of which is enough: the other MAC addresses of a Mac, at most 32
 	// (INVALID_ARGUMENT).
 	OtherDeviceIdentifiers [][]byte
@@ -413,7 +413,7 @@ type EntitlementPolicy struct {
 	RefuseFamilySharing bool
 	// The customer that the caller asks about: an appAccountToken, a UUID compared case-insensitively.
 	// What names another one does not entitle; what names none does.
-	ExpectedAppAccountToken string
+	ExpectedAppAccountToken *string
 	// How long after the end of its period a subscription stays entitled that nothing excludes from
 	// renewing, in milliseconds. Renewals reach backends minutes late. Absent: not at all.
 	RenewalLeniencyMs *int64
@@ -2038,9 +2038,27 @@ func (m *VerifyCall) unmarshal(d *decoder, b []byte) error {
 	return nil
 }
 
+// Validate returns an error of the kind ErrArgument for an expectation that is given and
+// empty. The client calls it before it sends anything.
+func (m *Expectations) Validate() error {
+	if m == nil {
+		return nil
+	}
+	return refuseEmpty(
+		emptyText("Expectations.BundleID", m.BundleID),
+		emptyList("Expectations.Environments", m.Environments),
+		emptyList("Expectations.ProductIDs", m.ProductIDs),
+		emptyText("Expectations.AppAccountToken", m.AppAccountToken),
+		emptyText("Expectations.TransactionID", m.TransactionID),
+		emptyBytes("Expectations.DeviceIdentifier", m.DeviceIdentifier),
+		emptyText("Expectations.DeviceVerificationID", m.DeviceVerificationID),
+		emptyList("Expectations.OtherDeviceIdentifiers", m.OtherDeviceIdentifiers),
+	)
+}
+
 func (m *Expectations) marshal(b []byte) []byte {
-	if m.BundleID != "" {
-		b = appendText(b, 1, m.BundleID)
+	if m.BundleID != nil {
+		b = appendText(b, 1, *m.BundleID)
 	}
 	for _, v := range m.Environments {
 		b = appendText(b, 2, v)
@@ -2048,11 +2066,11 @@ func (m *Expectations) marshal(b []byte) []byte {
 	for _, v := range m.ProductIDs {
 		b = appendText(b, 3, v)
 	}
-	if m.AppAccountToken != "" {
-		b = appendText(b, 4, m.AppAccountToken)
+	if m.AppAccountToken != nil {
+		b = appendText(b, 4, *m.AppAccountToken)
 	}
-	if m.TransactionID != "" {
-		b = appendText(b, 5, m.TransactionID)
+	if m.TransactionID != nil {
+		b = appendText(b, 5, *m.TransactionID)
 	}
 	if m.NotOlderThan != nil {
 		b = appendNumber(b, 6, uint64(*m.NotOlderThan))
@@ -2063,8 +2081,8 @@ func (m *Expectations) marshal(b []byte) []byte {
 	if m.AppAppleID != nil {
 		b = appendNumber(b, 8, uint64(*m.AppAppleID))
 	}
-	if m.DeviceVerificationID != "" {
-		b = appendText(b, 9, m.DeviceVerificationID)
+	if m.DeviceVerificationID != nil {
+		b = appendText(b, 9, *m.DeviceVerificationID)
 	}
 	for _, v := range m.OtherDeviceIdentifiers {
 		b = appendBytes(b, 20, v)
@@ -2080,7 +2098,7 @@ func (m *Expectations) unmarshal(d *decoder, b []byte) error {
 		}
 		switch f.number {
 		case 1:
-			m.BundleID, err = f.text()
+			m.BundleID, err = f.textPointer()
 		case 2:
 			var v string
 			v, err = f.text()
@@ -2090,9 +2108,9 @@ func (m *Expectations) unmarshal(d *decoder, b []byte) error {
 			v, err = f.text()
 			m.ProductIDs = append(m.ProductIDs, v)
 		case 4:
-			m.AppAccountToken, err = f.text()
+			m.AppAccountToken, err = f.textPointer()
 		case 5:
-			m.TransactionID, err = f.text()
+			m.TransactionID, err = f.textPointer()
 		case 6:
 			m.NotOlderThan, err = pointer[int64](f)
 		case 7:
@@ -2100,7 +2118,7 @@ func (m *Expectations) unmarshal(d *decoder, b []byte) error {
 		case 8:
 			m.AppAppleID, err = pointer[int64](f)
 		case 9:
-			m.DeviceVerificationID, err = f.text()
+			m.DeviceVerificationID, err = f.textPointer()
 		case 20:
 			var v []byte
 			v, err = f.octets()
@@ -2207,6 +2225,17 @@ func (m *EvidenceItem) unmarshal(d *decoder, b []byte) error {
 	return nil
 }
 
+// Validate returns an error of the kind ErrArgument for an expectation that is given and
+// empty. The client calls it before it sends anything.
+func (m *EntitlementPolicy) Validate() error {
+	if m == nil {
+		return nil
+	}
+	return refuseEmpty(
+		emptyText("EntitlementPolicy.ExpectedAppAccountToken", m.ExpectedAppAccountToken),
+	)
+}
+
 func (m *EntitlementPolicy) marshal(b []byte) []byte {
 	if m.MaxAgeMs != nil {
 		b = appendNumber(b, 1, uint64(*m.MaxAgeMs))
@@ -2220,8 +2249,8 @@ func (m *EntitlementPolicy) marshal(b []byte) []byte {
 	if m.RefuseFamilySharing {
 		b = appendNumber(b, 4, 1)
 	}
-	if m.ExpectedAppAccountToken != "" {
-		b = appendText(b, 5, m.ExpectedAppAccountToken)
+	if m.ExpectedAppAccountToken != nil {
+		b = appendText(b, 5, *m.ExpectedAppAccountToken)
 	}
 	if m.RenewalLeniencyMs != nil {
 		b = appendNumber(b, 6, uint64(*m.RenewalLeniencyMs))
@@ -2250,7 +2279,7 @@ func (m *EntitlementPolicy) unmarshal(d *decoder, b []byte) error {
 		case 4:
 			m.RefuseFamilySharing, err = f.truth()
 		case 5:
-			m.ExpectedAppAccountToken, err = f.text()
+			m.ExpectedAppAccountToken, err = f.textPointer()
 		case 6:
 			m.RenewalLeniencyMs, err = pointer[int64](f)
 		case 7:

@@ -104,6 +104,11 @@ func (f field) text() (string, error) {
 	return string(f.data), nil
 }
 
+func (f field) textPointer() (*string, error) {
+	value, err := f.text()
+	return &value, err
+}
+
 func (f field) octets() ([]byte, error) {
 	return append([]byte{}, f.data...), f.expect(wireBytes)
 }

@@ -117,14 +117,22 @@ struct Call: Sendable {
     }
 
     private static func expectations(_ members: JSON) -> Expectations {
-        Expectations(
-            bundleId: members["bundleId"] as? String,
+        var expectations = Expectations(
             appAppleId: (members["appAppleId"] as? String).flatMap { Int64($0) },
             environments: (members["environments"] as? [String] ?? []).map(StoreEnvironment.init),
             productIds: members["productIds"] as? [String] ?? [],
-            appAccountToken: members["appAccountToken"] as? String,
-            transactionId: members["transactionId"] as? String,
             notOlderThan: time(members["notOlderThan"]))
+        expectations.bundleId = members["bundleId"] as? String
+        expectations.appAccountToken = members["appAccountToken"] as? String
+        expectations.transactionId = members["transactionId"] as? String
+        expectations.deviceVerificationId = members["deviceVerificationId"] as? String
+        // The suite writes one device alone, and an empty one.
+        expectations.deviceIdentifier = (members["deviceIdentifier"] as? String).map { text in
+            stride(from: 0, to: text.count, by: 2).compactMap { index in
+                UInt8(text.dropFirst(index).prefix(2), radix: 16)
+            }
+        }
+        return expectations
     }
 
     private static func policy(_ members: JSON) -> EntitlementPolicy {

@@ -22,6 +22,7 @@ struct Outcome: @unchecked Sendable {
     private static func kind(of error: ClientError) -> String {
         switch error {
         case .invalidAddress: "address"
+        case .invalidArgument: "argument"
         case .connectFailed(.tls): "tls"
         case .connectFailed: "connect"
         case .connectionLost: "lost"

@@ -127,7 +127,7 @@ def members(words):
         elif name == "evidence":
             target[name] = read_evidence(value)
         elif name in ("environments", "productIds", "lists", "stackedProducts"):
-            target[name] = value.split(",")
+            target[name] = value.split(",") if value else []
         elif value in ("true", "false"):
             target[name] = value == "true"
         elif re.fullmatch(r"\d+", value) and name not in TEXTS and path[-1:] != ["durations"]:

@@ -2,7 +2,7 @@
 
 OUTCOME, in a line `expect`:
     pong, serving, not-serving, info, valid, refused VERDICT, resolution, fetch
-    connect, tls, lost, deadline, cancelled, protocol, closed, too-large, too-many
+    connect, tls, lost, deadline, cancelled, protocol, closed, too-large, too-many, argument
     status NAME      retryable if retryAfterMs is expected or the status is UNAVAILABLE
     address          the client could not be made
     not-valid        an error, or a verdict other than VALID
@@ -21,6 +21,7 @@ import re
 RETRYABLE = {
     "connect": True, "tls": False, "lost": True, "deadline": True, "cancelled": False,
     "protocol": False, "closed": False, "too-large": False, "too-many": True,
+    "argument": False,
 }
 ANSWERS = {
     "pong": {"ok": "pong"}, "serving": {"ok": "health", "serving": "true"},

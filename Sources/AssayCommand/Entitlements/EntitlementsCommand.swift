@@ -158,9 +158,10 @@ struct EntitlementsCommand: AsyncParsableCommand {
     private func ask(
         _ server: Endpoint, _ inputs: [EvidenceInput]
     ) async throws -> (items: [EvidenceItem], answer: Entitlements) {
-        let expectations = Expectations(
-            bundleId: trust.bundleId, appAppleId: trust.appAppleId,
-            environments: trust.expectedEnvironments)
+        var question = Expectations(
+            appAppleId: trust.appAppleId, environments: trust.expectedEnvironments)
+        question.bundleId = trust.bundleId
+        let expectations = question
         let items = inputs.map { ResolveItem($0.evidence, as: kind.kind, label: $0.label) }
         let (moment, policy, app) = (trust.at?.timestamp, policy, remote.app ?? "")
         let answer = try await server.ask(

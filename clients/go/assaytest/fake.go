@@ -39,6 +39,19 @@ func (f *Fake) Evidence() [][]byte {
 	return append([][]byte{}, f.evidence...)
 }
 
+// validated is an expectation, which has to have a value.
+type validated interface{ Validate() error }
+
+// refuse returns the error of the first expectation that a client would refuse.
+func refuse(expectations ...validated) error {
+	for _, one := range expectations {
+		if err := one.Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (f *Fake) record(ctx context.Context, evidence ...[]byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,6 +66,9 @@ func (f *Fake) record(ctx context.Context, evidence ...[]byte) error {
 func (f *Fake) Verify(
 	ctx context.Context, evidence []byte, call assay.VerifyCall, _ ...assay.CallOption,
 ) (*assay.VerifyAnswer, error) {
+	if err := refuse(call.Expectations); err != nil {
+		return nil, err
+	}
 	if err := f.record(ctx, evidence); err != nil {
 		return nil, err
 	}
@@ -66,6 +82,9 @@ func (f *Fake) Verify(
 func (f *Fake) Resolve(
 	ctx context.Context, items []assay.Item, call assay.ResolveCall, _ ...assay.CallOption,
 ) (*assay.ResolveAnswer, error) {
+	if err := refuse(call.Expectations, call.Policy); err != nil {
+		return nil, err
+	}
 	var evidence [][]byte
 	answer := &assay.ResolveAnswer{Entitlements: new(assay.Entitlements)}
 	for _, item := range items {
@@ -88,6 +107,9 @@ func (f *Fake) Resolve(
 func (f *Fake) Fetch(
 	ctx context.Context, transactionID string, call assay.FetchCall, _ ...assay.CallOption,
 ) (*assay.FetchAnswer, error) {
+	if err := refuse(call.Policy); err != nil {
+		return nil, err
+	}
 	if err := f.record(ctx); err != nil {
 		return nil, err
 	}
@@ -101,6 +123,9 @@ func (f *Fake) Fetch(
 func (f *Fake) FetchByEvidence(
 	ctx context.Context, evidence []byte, call assay.FetchCall, _ ...assay.CallOption,
 ) (*assay.FetchAnswer, error) {
+	if err := refuse(call.Policy); err != nil {
+		return nil, err
+	}
 	if err := f.record(ctx, evidence); err != nil {
 		return nil, err
 	}

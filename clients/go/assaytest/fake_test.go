@@ -108,3 +108,23 @@ func TestFetchByEvidence(t *testing.T) {
 		t.Error(answer, err)
 	}
 }
+
+// The fake refuses what a client refuses, so that a test of a program finds it.
+func TestFakeRefusesEmptyExpectations(t *testing.T) {
+	ctx, fake := context.Background(), &Fake{}
+	expectations := &assay.Expectations{AppAccountToken: assay.Pointer("")}
+	policy := &assay.EntitlementPolicy{ExpectedAppAccountToken: assay.Pointer("")}
+	_, verify := fake.Verify(ctx, []byte("a"), assay.VerifyCall{Expectations: expectations})
+	_, resolve := fake.Resolve(ctx, []assay.Item{{}}, assay.ResolveCall{Expectations: expectations})
+	_, policed := fake.Resolve(ctx, []assay.Item{{}}, assay.ResolveCall{Policy: policy})
+	_, fetch := fake.Fetch(ctx, "1", assay.FetchCall{Policy: policy})
+	_, byEvidence := fake.FetchByEvidence(ctx, []byte("a"), assay.FetchCall{Policy: policy})
+	for i, err := range []error{verify, resolve, policed, fetch, byEvidence} {
+		if !errors.Is(err, assay.ErrArgument) {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	if sent := fake.Evidence(); len(sent) != 0 {
+		t.Error(sent)
+	}
+}

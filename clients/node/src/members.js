@@ -1,5 +1,5 @@
 import { checkValue } from './codec.js'
-import { EvidenceKind, Expectations, FetchCall, ResolveCall, VerifyCall } from './messages.js'
+import { EvidenceKind, EXPECTATIONS, FetchCall, ResolveCall, VerifyCall } from './messages.js'
 import { described, nearest } from './names.js'
 
 // What a caller passes is checked before it is used: a misspelt expectation that were ignored would
@@ -143,23 +143,30 @@ function checkMessage(schema, value, path, what, excluded = []) {
   }
   for (const [name, type, isRepeated] of fields) {
     const member = value[name]
-    if (!isPresent(member)) {
-      // A variable that is not set must not widen what is accepted.
-      if (schema === Expectations && name in value) {
-        throw new TypeError(`${path}${name}: ${member}; leave out what you do not expect`)
-      }
-      continue
-    }
+    const isExpectation = EXPECTATIONS.get(schema)?.includes(name) ?? false
+    if (isExpectation && name in value) checkGiven(path + name, member)
+    if (!isPresent(member)) continue
     if (isRepeated && (typeof member === 'string' || !(Symbol.iterator in Object(member)))) {
       throw wrong(path + name, member, 'an array')
     }
     const elements = isRepeated ? [...member] : [member]
     elements.forEach((element, index) => {
       const location = path + name + (isRepeated ? `[${index}]` : '')
+      if (isExpectation) checkGiven(location, element)
       if (isMessage(type)) checkMessage(type, element, `${location}.`, location)
       else checkValue(type, element, location)
     })
   }
+}
+
+/**
+ * Refuses an expectation that is given and empty: a user without an account token, or a list of which
+ * nothing is left, would accept the purchases of all others.
+ */
+function checkGiven(location, value) {
+  const isEmpty = ['string', 'object'].includes(typeof value) && (value?.length ?? value?.size) === 0
+  if (isPresent(value) && !isEmpty) return
+  throw new TypeError(`${location} is ${isEmpty ? 'empty' : value}: give a value, or leave it out to accept any`)
 }
 
 /** Returns the error of a member that belongs into a message within this one, such as `bundleId`. */

@@ -920,3 +920,11 @@ Object.assign(GoogleNotification, {
   11: ['productType', 'int32'],
   12: ['refundType', 'int32'],
 })
+
+// Fields that narrow what the caller accepts: the names by message.
+export const EXPECTATIONS = new Map([
+  [Expectations, ['bundleId', 'environments', 'productIds', 'appAccountToken', 'transactionId',
+    'notOlderThan', 'deviceIdentifier', 'appAppleId', 'deviceVerificationId',
+    'otherDeviceIdentifiers']],
+  [EntitlementPolicy, ['expectedAppAccountToken']],
+])

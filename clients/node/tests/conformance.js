@@ -60,6 +60,7 @@ async function outcome(client, call) {
 }
 
 function failure(error) {
+  if (error instanceof TypeError) return { error: 'argument', retryable: false, message: error.message }
   if (error.name === 'AbortError') return { error: 'cancelled', retryable: false }
   if (!(error instanceof AssayError)) throw error
   const { code, status, retryable, retryAfter, appStoreErrorCode, message } = error
@@ -84,7 +85,7 @@ function expectations(given) {
   const { notOlderThan, appAppleId, deviceIdentifier, ...others } = given
   if (notOlderThan) others.notOlderThan = BigInt(notOlderThan)
   if (appAppleId) others.appAppleId = BigInt(appAppleId)
-  if (deviceIdentifier) others.deviceIdentifier = Buffer.from(deviceIdentifier, 'hex')
+  if (deviceIdentifier !== undefined) others.deviceIdentifier = Buffer.from(deviceIdentifier, 'hex')
   return others
 }
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { encode } from '../src/codec.js'
 import { FakeAssay, valid } from '../src/fake.js'
 import { AssayClient, AssayError, jsonReplacer } from '../src/index.js'
-import { RequestHead } from '../src/messages.js'
+import { EXPECTATIONS, Expectations, RequestHead } from '../src/messages.js'
 import { client, serve } from './peer.js'
 
 const kind = 'TRANSACTION'
@@ -76,13 +76,10 @@ const KIND = [
 ]
 
 const VALUES = [
-  [expecting({ bundleId: undefined }), /^expectations\.bundleId: undefined; leave out what/],
-  [expecting({ ...known, appAccountToken: null }), /^expectations\.appAccountToken: null; leave/],
   [expecting('com.example.game'), /^expectations: a string, not an object$/],
   [expecting([known]), /^expectations: an array, not an object$/],
   [expecting(new Map(Object.entries(known))), /^expectations: a Map, not an object$/],
   [expecting({ ...known, productIds: 'gold' }), /^expectations\.productIds: a string, not an array$/],
-  [expecting({ productIds: [undefined] }), /^expectations\.productIds\[0\]: undefined, not a string$/],
   [expecting({ bundleId: 7 }), /^expectations\.bundleId: a number, not a string$/],
   [expecting({ bundleId: Buffer.from('a') }), /^expectations\.bundleId: a Buffer, not a string$/],
   [expecting({ environments: [7] }), /^expectations\.environments\[0\]: a number, not a string$/],
@@ -101,6 +98,26 @@ const VALUES = [
   [fetch(1n), /^transactionId: a bigint, not a string$/],
 ]
 
+// An expectation that is given and empty: each member of the messages, with each such value.
+const EMPTY = [...EXPECTATIONS].flatMap(([schema, names]) => names.flatMap((name) => {
+  const [, type, isRepeated] = Object.values(schema).find(([known]) => known === name)
+  const nothing = [undefined, null]
+  const empty = { string: '', bytes: new Uint8Array() }[type]
+  const values = [...nothing, ...isRepeated ? [[], new Set(), [empty], [undefined]] : empty === undefined ? [] : [empty]]
+  return values.flatMap((value) => {
+    const member = schema === Expectations ? 'expectations' : 'policy'
+    const index = isRepeated && value?.length === 1 ? '\\[0\\]' : ''
+    const what = nothing.includes(value) ? value : index && value[0] === undefined ? undefined : 'empty'
+    const message = new RegExp(
+      `^${member}\\.${name}${index} is ${what}: give a value, or leave it out to accept any$`)
+    const call = { [member]: { [name]: value } }
+    return [
+      member === 'policy' ? [fetch('1', call), message] : [verify({ kind, ...call }), message],
+      [resolve([{ evidence: 'a' }], call), message],
+    ]
+  })
+}))
+
 const OPTIONS = [
   [ping(null), /^the options: null, not an object$/],
   [ping(2000), /^the options: a number, not an object$/],
@@ -113,6 +130,12 @@ const OPTIONS = [
   [verify({ kind }, { mayWait: 'yes' }), /^options\.mayWait: a string, not true or false$/],
 ]
 
+test('expectations that are empty are those of the contract', () => {
+  assert.equal(EXPECTATIONS.get(Expectations).length, Object.keys(Expectations).length)
+  // Lists, numbers, texts and bytes, and the account of the policy; each in two calls.
+  assert.equal(EMPTY.length, 2 * (3 * 6 + 2 * 2 + 5 * 3 + 3))
+})
+
 test('arguments', async (context) => {
   const asked = []
   const address = await serve(context, (peer) => {
@@ -122,7 +145,7 @@ test('arguments', async (context) => {
     }
   })
   const services = [client(context, address), new FakeAssay({ onVerify: () => valid({}) })]
-  for (const [call, message] of [...NAMES, ...EVIDENCE, ...KIND, ...VALUES, ...OPTIONS]) {
+  for (const [call, message] of [...NAMES, ...EVIDENCE, ...KIND, ...VALUES, ...EMPTY, ...OPTIONS]) {
     for (const service of services) {
       await assert.rejects(call(service), { name: 'TypeError', message }, String(message))
     }

@@ -20,11 +20,11 @@ from .errors import (
     AddressError, AssayError, ClientClosed, ConnectError, ConnectionLost, DeadlineExceeded, ProtocolError,
     RequestTooLarge, StatusError, TLSError, TooManyWaiting)
 from .messages import (
-    EntitlementPolicy, Entitlements, EvidenceKind, Expectations, InAppSelection, ProductDuration, ServerInfo,
-    Status, StoreList, Verdict, Verification)
+    ABSENT, EntitlementPolicy, Entitlements, EvidenceKind, Expectations, InAppSelection, ProductDuration,
+    ServerInfo, Status, StoreList, Verdict, Verification)
 
 __all__ = [
-    "AddressError", "AssayError", "AsyncClient", "Client", "ClientClosed", "ConnectError", "ConnectionLost",
+    "ABSENT", "AddressError", "AssayError", "AsyncClient", "Client", "ClientClosed", "ConnectError", "ConnectionLost",
     "DeadlineExceeded", "EntitlementPolicy", "Entitlements", "EvidenceKind", "Expectations", "FetchAnswer",
     "InAppSelection", "Item", "Options", "ProductDuration", "ProtocolError", "RequestTooLarge", "Resolved",
     "ServerInfo", "Status", "StatusError", "StoreList", "TLS", "TLSError", "TooManyWaiting", "Verdict",

@@ -12,7 +12,7 @@ from datetime import timedelta
 from enum import IntEnum
 from typing import Any, Dict, List, Optional, Tuple, Type
 
-from .messages import Message
+from .messages import ABSENT, Message
 
 _TYPES: Dict[Any, Tuple[Tuple[type, ...], str]] = {
     "string": ((str,), "a str"), "bytes": ((bytes, bytearray), "bytes"), "bool": ((bool,), "a bool"),
@@ -23,7 +23,7 @@ _fields: Dict[Type[Message], Dict[str, Tuple[Any, bool]]] = {}
 
 def check(value: Any, kind: Type[Message], path: str) -> None:
     """Raises TypeError for what is no such message, or has a member that the message does not have
-    or cannot have; ValueError for a number out of range."""
+    or cannot have; ValueError for a number out of range, or an expectation that is empty."""
     if not isinstance(value, kind):
         fields = [name for name, _, _ in kind.FIELDS.values()]
         raise wrong(path, value, with_article(kind.__name__), _construction(value, kind.__name__, fields))
@@ -34,17 +34,33 @@ def check(value: Any, kind: Type[Message], path: str) -> None:
         location = f"{path}.{name}" if path else name
         if name not in fields_of_kind:
             raise unknown(location, name, list(fields_of_kind))
-        if member is None:
+        if getattr(kind, name, None) is ABSENT:
+            if member is ABSENT:
+                continue
+            _check_given(member, location)
+        elif member is None:
             continue
         of, repeated = fields_of_kind[name]
         if not repeated:
             _check_value(member, of, location)
         elif isinstance(member, (list, tuple)):
             for index, one in enumerate(member):
+                if getattr(kind, name, None) is ABSENT:
+                    _check_given(one, f"{location}[{index}]")
                 _check_value(one, of, f"{location}[{index}]")
         else:
             hint = f"write [{member!r}]" if isinstance(member, (str, IntEnum)) else ""
             raise wrong(location, member, "a list", hint)
+
+
+def _check_given(expected: Any, location: str) -> None:
+    """Refuses an expectation that is given and is empty: a user without an account token, or a list
+    of which nothing is left, would accept the purchases of all others."""
+    remedy = "give a value, or leave it out to accept any"
+    if expected is None:
+        raise TypeError(f"{location} is None: {remedy}")
+    if isinstance(expected, (str, bytes, bytearray, list, tuple)) and not expected:
+        raise ValueError(f"{location} is empty: {remedy}")
 
 
 def check_names(value: Any, names: List[str], path: str) -> None:

@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Any, Callable, Dict, List, Optional, Tuple, Type, TypeVar
 
 from .errors import ProtocolError, RequestTooLarge
-from .messages import Message, RequestHead, ResponseHead
+from .messages import ABSENT, Message, RequestHead, ResponseHead
 
 M = TypeVar("M", bound=Message)
 
@@ -108,7 +108,7 @@ def encode(message: Message) -> bytes:
     output: List[bytes] = []
     for tag, name, convert, repeated, is_packed in _table(type(message)).encoding:
         value = getattr(message, name)
-        if value is None:
+        if value is None or value is ABSENT:
             continue
         if not repeated:
             output += (tag, convert(value))
@@ -156,7 +156,7 @@ def decode(kind: Type[M], data: bytes) -> M:
 
 def _decode(kind: Type[M], data: bytes) -> M:
     table = _table(kind)
-    # Absent fields have the class's value, None. So the time depends on what is there.
+    # Absent fields have the class's value, None or ABSENT. So the time depends on what is there.
     message = kind.__new__(kind)
     members = message.__dict__
     for name in table.lists:

@@ -10,7 +10,7 @@ import sys
 import time
 
 from assay_client import (
-    TLS, AddressError, AssayError, AsyncClient, Client, EntitlementPolicy, EvidenceKind, Expectations, Item,
+    ABSENT, TLS, AddressError, AssayError, AsyncClient, Client, EntitlementPolicy, EvidenceKind, Expectations, Item,
     ProductDuration, StoreList, Verdict)
 from assay_client._calls import PAYLOADS
 
@@ -48,17 +48,14 @@ def number(text):
     return None if text is None else int(text)
 
 
+EXPECTED = {"notOlderThan": int, "appAppleId": int, "deviceIdentifier": bytes.fromhex}
+
+
 def expectations_of(call):
     given = call.get("expectations")
     if given is None:
         return None
-    device = given.get("deviceIdentifier")
-    return Expectations(
-        bundle_id=given.get("bundleId"), environments=given.get("environments", []),
-        product_ids=given.get("productIds", []), app_account_token=given.get("appAccountToken"),
-        transaction_id=given.get("transactionId"), not_older_than=number(given.get("notOlderThan")),
-        device_identifier=bytes.fromhex(device) if device else None,
-        app_apple_id=number(given.get("appAppleId")), device_verification_id=given.get("deviceVerificationId"))
+    return Expectations(**{snake(name): EXPECTED.get(name, lambda value: value)(value) for name, value in given.items()})
 
 
 def policy_of(call):
@@ -69,7 +66,7 @@ def policy_of(call):
         max_age_ms=number(given.get("maxAgeMs")),
         billing_retry_leniency_ms=number(given.get("billingRetryLeniencyMs")),
         refuse_family_sharing=given.get("refuseFamilySharing"),
-        expected_app_account_token=given.get("expectedAppAccountToken"),
+        expected_app_account_token=given.get("expectedAppAccountToken", ABSENT),
         renewal_leniency_ms=number(given.get("renewalLeniencyMs")), known_at=number(given.get("knownAt")),
         durations=[ProductDuration(product_id=product, duration_ms=int(duration),
                                    stacks=product in given.get("stackedProducts", []) or None)
@@ -104,6 +101,10 @@ def arguments_of(call):
 def verdict_name(verified):
     verdict = verified.verdict
     return verdict.name if isinstance(verdict, Verdict) and verdict else "UNKNOWN"
+
+
+def snake(name):
+    return "".join("_" + letter.lower() if letter.isupper() else letter for letter in name)
 
 
 def camel(name):
@@ -173,6 +174,8 @@ ANSWERS = {
 
 
 def failure(error):
+    if isinstance(error, (TypeError, ValueError)):
+        return {"error": "argument", "retryable": False, "message": str(error)}
     if not isinstance(error, AssayError):
         return {"error": "cancelled", "retryable": False}
     return {
@@ -196,7 +199,7 @@ async def perform_async(case):
         start = time.monotonic()
         try:
             outcome = ANSWERS[name](await getattr(client, name)(*positional, **named))
-        except (AssayError, asyncio.CancelledError) as error:
+        except (AssayError, TypeError, ValueError, asyncio.CancelledError) as error:
             outcome = failure(error)
         return finished(outcome, start)
 
@@ -224,7 +227,7 @@ def perform_blocking(case):
         start = time.monotonic()
         try:
             outcome = ANSWERS[name](getattr(client, name)(*positional, **named))
-        except AssayError as error:
+        except (AssayError, TypeError, ValueError) as error:
             outcome = failure(error)
         return finished(outcome, start)
 

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from assay_client import ProtocolError
 from assay_client._codec import decode, decode_frame, encode, encode_frame
-from assay_client.messages import RequestHead, ResponseHead
+from assay_client.messages import ABSENT, RequestHead, ResponseHead
 
 GOLDEN = pathlib.Path(
     os.environ.get("ASSAY_GOLDEN", pathlib.Path(__file__).resolve().parents[3] / "conformance" / "golden"))
@@ -34,7 +34,7 @@ def as_json(message):
     members = {}
     for name, kind, repeated in message.FIELDS.values():
         value = getattr(message, name)
-        if value is None or value == []:
+        if value is None or value is ABSENT or value == []:
             continue
         members[camel(name)] = [scalar(kind, one) for one in value] if repeated else scalar(kind, value)
     return members

@@ -1,5 +1,6 @@
 """Mistakes of callers: each is an error that names the argument, and nothing is sent."""
 import asyncio
+import dataclasses
 import json
 import pathlib
 import ssl
@@ -8,9 +9,9 @@ from datetime import date, datetime, timedelta, timezone
 
 import assay_client
 from assay_client import (
-    TLS, AsyncClient, Client, EntitlementPolicy, EvidenceKind, Expectations, InAppSelection, Item, ProtocolError,
-    StatusError, StoreList, Verdict)
-from assay_client._codec import decode
+    ABSENT, TLS, AsyncClient, Client, EntitlementPolicy, EvidenceKind, Expectations, InAppSelection, Item,
+    ProtocolError, StatusError, StoreList, Verdict)
+from assay_client._codec import decode, encode
 from assay_client.messages import Verification
 from assay_client.testing import FakeClient
 
@@ -140,6 +141,43 @@ class ArgumentTests(unittest.TestCase):
         ])
         self.assertTrue(verify("a", expectations=Expectations(
             bundle_id=BUNDLE, environments=("Production",), app_apple_id=(1 << 63) - 1)).is_valid)
+
+    def test_expectations_that_are_given_and_empty(self):
+        remedy = ": give a value, or leave it out to accept any$"
+        accept = lambda **members: lambda: self.fake.verify("a", expectations=Expectations(**members))
+        assign = lambda name, value: lambda: self.fake.resolve(
+            ["a"], expectations=misspelt(Expectations(bundle_id=BUNDLE), **{name: value}))
+        fields = [name for name, _, _ in Expectations.FIELDS.values()]
+        self.assertGreater(len(fields), 9)
+        for name in fields:
+            for given in (accept(**{name: None}), assign(name, None)):
+                self.refuses(TypeError, [(given, rf"^expectations\.{name} is None" + remedy)])
+            empty = {int: (), str: ("",), bytes: (b"", bytearray())}
+            values = {"environments": ([],), "product_ids": ((), []), "other_device_identifiers": ([],)}
+            kind = {"string": str, "bytes": bytes}.get(
+                next(of for known, of, _ in Expectations.FIELDS.values() if known == name), int)
+            for value in values.get(name, empty[kind]):
+                for given in (accept(**{name: value}), assign(name, value)):
+                    self.refuses(ValueError, [(given, rf"^expectations\.{name} is empty" + remedy)])
+        self.refuses(ValueError, [
+            (accept(product_ids=["gold", ""]), r"^expectations\.product_ids\[1\] is empty" + remedy),
+            (lambda: self.fake.resolve(["a"], policy=EntitlementPolicy(expected_app_account_token="")),
+             r"^policy\.expected_app_account_token is empty" + remedy),
+            (lambda: self.fake.fetch("1", policy=EntitlementPolicy(expected_app_account_token="")),
+             r"^policy\.expected_app_account_token is empty" + remedy),
+        ])
+        self.refuses(TypeError, [
+            (accept(product_ids=[None]), r"^expectations\.product_ids\[0\] is None" + remedy),
+            (lambda: self.fake.resolve(["a"], policy=EntitlementPolicy(expected_app_account_token=None)),
+             r"^policy\.expected_app_account_token is None" + remedy),
+        ])
+        # What is absent stays absent, in a copy as well.
+        absent = dataclasses.replace(Expectations(app_account_token="7e3fb204"), app_account_token=ABSENT)
+        self.assertEqual(absent, Expectations())
+        self.assertFalse(ABSENT)
+        self.assertEqual(encode(absent), b"")
+        for expectations in (None, absent, Expectations(app_account_token="7e3fb204", app_apple_id=0)):
+            self.assertTrue(self.fake.verify("a", expectations=expectations).is_valid)
 
     def test_other_arguments(self):
         verify, resolve, fetch = self.fake.verify, self.fake.resolve, self.fake.fetch

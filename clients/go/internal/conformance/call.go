@@ -53,7 +53,7 @@ type policy struct {
 	RenewalLeniencyMs       *int64 `json:",string"`
 	KnownAt                 *int64 `json:",string"`
 	RefuseFamilySharing     bool
-	ExpectedAppAccountToken string
+	ExpectedAppAccountToken *string
 	Durations               map[string]string
 	StackedProducts         []string
 }
@@ -104,15 +104,15 @@ func (e evidence) bytes() []byte {
 }
 
 type expectations struct {
-	BundleID             string
+	BundleID             *string
 	Environments         []string
 	ProductIDs           []string
-	AppAccountToken      string
-	TransactionID        string
+	AppAccountToken      *string
+	TransactionID        *string
 	NotOlderThan         *int64 `json:",string"`
 	AppAppleID           *int64 `json:",string"`
-	DeviceIdentifier     string
-	DeviceVerificationID string
+	DeviceIdentifier     *string
+	DeviceVerificationID *string
 }
 
 func (e *expectations) message() *assay.Expectations {
@@ -120,8 +120,8 @@ func (e *expectations) message() *assay.Expectations {
 		return nil
 	}
 	var device []byte
-	if e.DeviceIdentifier != "" {
-		device, _ = hex.DecodeString(e.DeviceIdentifier)
+	if e.DeviceIdentifier != nil {
+		device, _ = hex.DecodeString(*e.DeviceIdentifier)
 	}
 	return &assay.Expectations{
 		BundleID: e.BundleID, Environments: e.Environments, ProductIDs: e.ProductIDs,

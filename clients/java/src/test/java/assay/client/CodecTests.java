@@ -4,8 +4,14 @@ import static assay.client.Tests.equal;
 import static assay.client.Tests.fails;
 
 import assay.client.model.Codec;
+import assay.client.model.EntitlementPolicy;
+import assay.client.model.Expectations;
 import assay.client.model.MalformedException;
 import java.io.ByteArrayOutputStream;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.RecordComponent;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -18,6 +24,7 @@ final class CodecTests {
         Map<String, Tests.Test> tests = new LinkedHashMap<>();
         tests.put("a head has a limited number of messages", CodecTests::messages);
         tests.put("addresses", CodecTests::addresses);
+        tests.put("expectations that are given and empty", CodecTests::emptyExpectations);
         tests.put("which errors are retryable", CodecTests::retryable);
         return tests;
     }
@@ -46,6 +53,56 @@ final class CodecTests {
             out.write(0);
         }
         return out.toByteArray();
+    }
+
+    /** Gives each member of the messages null and what is empty, by its setter and the constructor. */
+    private static void emptyExpectations() throws ReflectiveOperationException {
+        int count = 0;
+        for (RecordComponent member : Expectations.class.getRecordComponents()) {
+            for (Object value : empty(member)) {
+                boolean isElement = value instanceof List<?> list && !list.isEmpty();
+                String name = "expectations." + member.getName() + (isElement ? "[0]" : "");
+                Class<?> builder = Expectations.Builder.class;
+                Method set = builder.getMethod(member.getName(), member.getType());
+                refuses(name, value == null ? "null" : "empty",
+                        () -> set.invoke(Expectations.builder(), value));
+                count++;
+            }
+        }
+        equal(count, 3 * 3 + 2 + 5 * 2); // lists, numbers, texts and bytes
+        refuses("policy.expectedAppAccountToken", "null",
+                () -> EntitlementPolicy.builder().expectedAppAccountToken(null));
+        refuses("policy.expectedAppAccountToken", "empty",
+                () -> EntitlementPolicy.builder().expectedAppAccountToken(""));
+        refuses("policy.expectedAppAccountToken", "empty",
+                () -> new EntitlementPolicy(null, null, List.of(), false, "", null, null));
+        refuses("expectations.productIds[1]", "null",
+                () -> Expectations.builder().productIds(Arrays.asList("gold", null)));
+        refuses("expectations.appAccountToken", "empty", () -> new Expectations(
+                null, List.of(), List.of(), "", null, null, null, null, null, List.of()));
+        // What is absent, and what has a value.
+        equal(Expectations.builder().build(), new Expectations(
+                null, List.of(), List.of(), null, null, null, null, null, null, List.of()));
+        equal(Expectations.builder().appAppleId(0L).productIds(List.of("gold")).build(),
+                new Expectations(null, List.of(), List.of("gold"), null, null, null, null, 0L, null,
+                        List.of()));
+    }
+
+    private static List<Object> empty(RecordComponent member) {
+        Class<?> type = member.getType();
+        Object element = member.getGenericType().getTypeName().contains("byte[]") ? new byte[0] : "";
+        if (type == List.class) {
+            return Arrays.asList(null, List.of(), List.of(element));
+        }
+        return type == Long.class ? Arrays.asList((Object) null) : Arrays.asList(null, element);
+    }
+
+    private static void refuses(String name, String what, Tests.Test test) {
+        String message = name + " is " + what + ": give a value, or leave it out to accept any";
+        fails(Exception.class, error -> {
+            Throwable cause = error instanceof InvocationTargetException ? error.getCause() : error;
+            return cause instanceof IllegalArgumentException && message.equals(cause.getMessage());
+        }, test);
     }
 
     private static void addresses() {

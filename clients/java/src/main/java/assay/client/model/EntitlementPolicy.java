@@ -28,6 +28,11 @@ import java.util.List;
 public record EntitlementPolicy(Long maxAgeMs, Long billingRetryLeniencyMs, List<ProductDuration>
         durations, boolean refuseFamilySharing, String expectedAppAccountToken, Long
         renewalLeniencyMs, Long knownAt) {
+    /** Refuses an expectation that is empty. Absent is null, and a list without elements. */
+    public EntitlementPolicy {
+        Expected.valueOrAbsent("policy.expectedAppAccountToken", expectedAppAccountToken);
+    }
+
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -120,6 +125,7 @@ public record EntitlementPolicy(Long maxAgeMs, Long billingRetryLeniencyMs, List
          * case-insensitively. What names another one does not entitle; what names none does.
          */
         public Builder expectedAppAccountToken(String expectedAppAccountToken) {
+            Expected.given("policy.expectedAppAccountToken", expectedAppAccountToken);
             this.expectedAppAccountToken = expectedAppAccountToken;
             return this;
         }

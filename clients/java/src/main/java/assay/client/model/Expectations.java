@@ -32,6 +32,18 @@ import java.util.List;
 public record Expectations(String bundleId, List<String> environments, List<String> productIds,
         String appAccountToken, String transactionId, Long notOlderThan, byte[] deviceIdentifier,
         Long appAppleId, String deviceVerificationId, List<byte[]> otherDeviceIdentifiers) {
+    /** Refuses an expectation that is empty. Absent is null, and a list without elements. */
+    public Expectations {
+        Expected.valueOrAbsent("expectations.bundleId", bundleId);
+        Expected.valueOrAbsent("expectations.environments", environments);
+        Expected.valueOrAbsent("expectations.productIds", productIds);
+        Expected.valueOrAbsent("expectations.appAccountToken", appAccountToken);
+        Expected.valueOrAbsent("expectations.transactionId", transactionId);
+        Expected.valueOrAbsent("expectations.deviceIdentifier", deviceIdentifier);
+        Expected.valueOrAbsent("expectations.deviceVerificationId", deviceVerificationId);
+        Expected.valueOrAbsent("expectations.otherDeviceIdentifiers", otherDeviceIdentifiers);
+    }
+
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -107,6 +119,7 @@ public record Expectations(String bundleId, List<String> environments, List<Stri
 
         /** Bundle identifier, compared byte for byte (WRONG_BUNDLE). */
         public Builder bundleId(String bundleId) {
+            Expected.given("expectations.bundleId", bundleId);
             this.bundleId = bundleId;
             return this;
         }
@@ -116,30 +129,35 @@ public record Expectations(String bundleId, List<String> environments, List<Stri
          * Unspecified. The comparison is case-sensitive. Empty: those of the policy.
          */
         public Builder environments(List<String> environments) {
+            Expected.given("expectations.environments", environments);
             this.environments = new ArrayList<>(environments);
             return this;
         }
 
         /** The accepted product identifiers (MISMATCH). Empty: any product. */
         public Builder productIds(List<String> productIds) {
+            Expected.given("expectations.productIds", productIds);
             this.productIds = new ArrayList<>(productIds);
             return this;
         }
 
         /** The appAccountToken, a UUID compared case-insensitively (MISMATCH). */
         public Builder appAccountToken(String appAccountToken) {
+            Expected.given("expectations.appAccountToken", appAccountToken);
             this.appAccountToken = appAccountToken;
             return this;
         }
 
         /** The transactionId (MISMATCH). */
         public Builder transactionId(String transactionId) {
+            Expected.given("expectations.transactionId", transactionId);
             this.transactionId = transactionId;
             return this;
         }
 
         /** The oldest acceptable effective date, in milliseconds since 1970 (MISMATCH). */
         public Builder notOlderThan(Long notOlderThan) {
+            Expected.given("expectations.notOlderThan", notOlderThan);
             this.notOlderThan = notOlderThan;
             return this;
         }
@@ -149,6 +167,7 @@ public record Expectations(String bundleId, List<String> environments, List<Stri
          * bytes of a Mac's MAC address.
          */
         public Builder deviceIdentifier(byte[] deviceIdentifier) {
+            Expected.given("expectations.deviceIdentifier", deviceIdentifier);
             this.deviceIdentifier = deviceIdentifier;
             return this;
         }
@@ -158,6 +177,7 @@ public record Expectations(String bundleId, List<String> environments, List<Stri
          * required in Production evidence of a kind that carries one.
          */
         public Builder appAppleId(Long appAppleId) {
+            Expected.given("expectations.appAppleId", appAppleId);
             this.appAppleId = appAppleId;
             return this;
         }
@@ -167,6 +187,7 @@ public record Expectations(String bundleId, List<String> environments, List<Stri
          * transaction, compared case-insensitively (MISMATCH).
          */
         public Builder deviceVerificationId(String deviceVerificationId) {
+            Expected.given("expectations.deviceVerificationId", deviceVerificationId);
             this.deviceVerificationId = deviceVerificationId;
             return this;
         }
@@ -176,6 +197,7 @@ public record Expectations(String bundleId, List<String> environments, List<Stri
          * (INVALID_ARGUMENT).
          */
         public Builder otherDeviceIdentifiers(List<byte[]> otherDeviceIdentifiers) {
+            Expected.given("expectations.otherDeviceIdentifiers", otherDeviceIdentifiers);
             this.otherDeviceIdentifiers = new ArrayList<>(otherDeviceIdentifiers);
             return this;
         }
