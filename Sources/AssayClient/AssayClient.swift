@@ -240,7 +240,7 @@ public final class AssayClient: Sendable {
 
     private func perform(_ request: ClientRequest) async throws(ClientError) -> ClientAnswer {
         do throws(EmptyExpectation) {
-            try request.requireExpectedValues()
+            try request.call.requireExpectedValues()
         } catch {
             throw .invalidArgument("\(error)")
         }

@@ -1,4 +1,3 @@
-import AssayModels
 package import AssayWire
 
 /// A request to the server.
@@ -19,18 +18,6 @@ package struct ClientRequest: Sendable {
         self.app = app
         self.timeout = timeout
         self.mayWait = mayWait
-    }
-
-    /// Throws for an expectation that is given and empty.
-    func requireExpectedValues() throws(EmptyExpectation) {
-        switch call {
-        case .verify(let call): try call.expectations.requireValues()
-        case .resolve(let call):
-            try call.expectations.requireValues()
-            try call.policy.requireValues()
-        case .fetch(let call): try call.policy.requireValues()
-        case .health, .info, .ping, .unknown: break
-        }
     }
 
     /// Whether the time of its answer shows how long requests queue at the server. A Fetch waits

@@ -4,6 +4,8 @@ package struct EmptyExpectation: Error, Equatable, CustomStringConvertible {
     /// The member in Apple's spelling, with the index of an element: `productIds[1]`.
     package let name: String
 
+    package init(name: String) { self.name = name }
+
     package var description: String {
         "the expected \(name) is empty: give a value, or leave it out to accept any"
     }
@@ -17,9 +19,6 @@ extension Expectations {
         try require(transactionId?.utf8, "transactionId")
         try require(deviceIdentifier, "deviceIdentifier")
         try require(deviceVerificationId?.utf8, "deviceVerificationId")
-        for (index, environment) in environments.enumerated() {
-            try require(environment.rawValue.utf8, "environments[\(index)]")
-        }
         for (index, product) in productIds.enumerated() {
             try require(product.utf8, "productIds[\(index)]")
         }

@@ -13,7 +13,6 @@ import Testing
         (Expectations(transactionId: ""), "transactionId"),
         (Expectations(deviceIdentifier: []), "deviceIdentifier"),
         (Expectations(deviceVerificationId: ""), "deviceVerificationId"),
-        (Expectations(environments: [.sandbox, .init(rawValue: "")]), "environments[1]"),
         (Expectations(productIds: [""]), "productIds[0]"),
         (Expectations(otherDeviceIdentifiers: [[1], []]), "otherDeviceIdentifiers[1]"),
         (.none, nil), (Expectations(bundleId: "a"), nil),

@@ -59,6 +59,9 @@ final class Admission {
     ) -> AdmissionDecision {
         guard head.id != ResponseHead.connectionId else { return .refused(.reservedId) }
         guard !connection.inFlight.contains(head.id) else { return .refused(.duplicate(head.id)) }
+        do throws(EmptyExpectation) { try head.call.requireExpectedValues() } catch {
+            return .refused(.emptyExpectation(head.id, error))
+        }
         if case .resolve(let call) = head.call {
             return admit(call, of: head, bodyBytes: bodyBytes, from: connection, began: began)
         }

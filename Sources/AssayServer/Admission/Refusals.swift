@@ -123,6 +123,10 @@ extension ResponseHead {
             id: id, status: .invalidArgument, message: "the request has no items to resolve")
     }
 
+    static func emptyExpectation(_ id: UInt64, _ problem: EmptyExpectation) -> Self {
+        ResponseHead(id: id, status: .invalidArgument, message: problem.description)
+    }
+
     static func emptyItem(_ id: UInt64, _ index: Int) -> Self {
         ResponseHead(
             id: id, status: .invalidArgument, message: "item \(index) has no bytes")

@@ -142,6 +142,9 @@ struct HTTPParameters: Sendable {
         var expectations = Expectations.none
         var devices: [String] = []
         for (name, value) in members.pairs {
+            if var elements = value.elements, elements.next() == nil {
+                throw Self.problem("\(EmptyExpectation(name: name))")
+            }
             switch name {
             case "bundleId": expectations.bundleId = try Self.text(value, name)
             case "appAppleId":
@@ -164,8 +167,6 @@ struct HTTPParameters: Sendable {
                     } else {
                         try Self.texts(value, name, limit: limit)
                     }
-                // An empty list is a mistake: it would expect nothing.
-                guard !devices.isEmpty else { throw Self.problem("deviceId names no device") }
             case "notOlderThan":
                 guard let date = value.int64 else { throw Self.notANumber(name) }
                 expectations.notOlderThan = Timestamp(milliseconds: date)
