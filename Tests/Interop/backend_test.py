@@ -1,8 +1,9 @@
 """Runs the backends of examples/backend through every built-in scenario, with faults on the way.
 
-First each life alone: its evidence files are posted as Apple or the app would, in another order and
+First what they answer to each verdict, and to a wrong setting. Then each life alone: its evidence files are posted as Apple or the app would, in another order and
 twice, and the answers are compared after each step. Then the lives of a local App Store together:
-notifications get lost, come twice, and come again late, and the backends ask by `refresh`.
+notifications get lost, come twice, and come again late, and the backends ask by `refresh`. The store
+does not send again what was answered with 400.
 
 usage: backend_test.py ASSAY [SCENARIO]...
 """
@@ -74,9 +75,9 @@ class Proxy(http.server.ThreadingHTTPServer):
 class Program:
     """A process that prints its address when it is ready."""
 
-    def __init__(self, command, **environment):
+    def __init__(self, command, log=subprocess.DEVNULL, **environment):
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            command, stdout=subprocess.PIPE, stderr=log, text=True,
             env={**os.environ, **environment})
         ready = self.process.stdout.readline()
         self.url = re.search(r"http://127\.0\.0\.1:\d+|$", ready)[0]
@@ -96,7 +97,7 @@ class Backend(Program):
         self.at, self.faults, self.chance, self.assay = 0, True, random.Random(1), assay
         self.clock = Proxy(self.relay)
         database = pathlib.Path(tempfile.mkdtemp(dir=folder), "db")
-        super().__init__(BACKENDS[name], ASSAY=self.clock.url, DB=str(database), PORT="0",
+        super().__init__(BACKENDS[name], ASSAY_URL=self.clock.url, DB=str(database), PORT="0",
                          POLICY=json.dumps(policy), TEST_USERS=" ".join(test_users), ASK=ask)
 
     def relay(self, path, body):
@@ -199,6 +200,59 @@ LOST = {"renewal-info-alone"}
 USER = "7e3fb204-2f45-4dfd-8b2b-1c3cf5ba2f41"
 
 
+# What a backend answers to Apple: 400 where Apple did not sign it, and 503 where the operator can mend it.
+STATUSES = {
+    "MALFORMED": 400, "INVALID_SIGNATURE": 400, "WRONG_BUNDLE": 503, "WRONG_APP": 503, "WRONG_ENVIRONMENT": 503,
+    "UNTRUSTED_CHAIN": 503, "INVALID_CHAIN": 503, "CERTIFICATE_EXPIRED": 503, "WRONG_KIND": 503, "MISMATCH": 503}
+
+
+def refusals(name, folder):
+    """The statuses and the log of refusals. Returns what differs."""
+    wrong, answer, log = [], (500, b""), tempfile.TemporaryFile("w+", dir=folder)
+
+    def expect(condition, what):
+        if not condition:
+            wrong.append(what)
+
+    def logged():
+        log.seek(0)
+        return log.read()
+
+    def post(body=b'{"signedPayload": "a"}', path="/notifications", **headers):
+        return call(backend.url + path, body, headers)[0]
+    assay = Proxy(lambda path, body: answer)
+    backend = Program(BACKENDS[name], log=log, ASSAY_URL=assay.url, DB=tempfile.mkdtemp(dir=folder) + "/db", PORT="0")
+    try:
+        for verdict, status in STATUSES.items():
+            item = {"index": 0, "kind": "notification", "verdict": verdict, "detail": f"detail of {verdict}"}
+            answer = 200, json.dumps({"items": [item], "apps": [], "refresh": []}).encode()
+            found = post()
+            expect(found == status, f"{verdict}: {found}")
+            expect(f"{status}: {verdict}: detail of {verdict}" in logged(), f"{verdict} is not logged")
+        for answer in [(400, b"policy"), (413, b"limit"), (429, b"busy"), (503, b"draining"), (200, b"no JSON"), None]:
+            expect(post() == 503, f"no verdict: {answer}: {post()}")
+        expect("policy" in logged(), "the server's reason is not logged")
+        for body in [b"", b"{}", b"signed", b'{"signedPayload": 1}']:
+            expect(post(body) == 400, f"{body}: {post(body)}")
+        for user in ["", None]:
+            headers = {} if user is None else {"X-User": user}
+            found = post(b'{"evidence": "a"}', "/purchases", **headers)
+            expect(found == 401, f"a purchase of the user {user}: {found}")
+        for path in ["/may-use?product=premium", "/may-use?user=&product=premium", "/balance?user="]:
+            found = call(backend.url + path)[0]
+            expect(found == 401, f"{path}: {found}")
+    finally:
+        backend.close()
+        assay.close()
+        log.close()
+    for address in ["/src/assay", "tcp://127.0.0.1:7443", "127.0.0.1:7445", "http://127.0.0.1:7445/", ""]:
+        done = subprocess.run(BACKENDS[name], env={**os.environ, "ASSAY_URL": address, "PORT": "0"}, text=True,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60)
+        text = f'ASSAY_URL is "{address}": write http://HOST:PORT'
+        expect(done.returncode == 1 and text in done.stderr, f"{address}: {done.stderr}")
+    return wrong
+
+
 def live_alone(name, assay, folder, life):
     """Posts a life's files; returns the differences after each step."""
     order, wrong = random.Random(life.name), []
@@ -212,8 +266,9 @@ def live_alone(name, assay, folder, life):
             order.shuffle(files)
             for file, text in files:
                 if "-notification-" in file and "notificationHistory" not in text:
-                    while backend.notify(text.encode()) >= 500:  # Apple sends it again
-                        pass
+                    for _ in range(20):  # Apple sends it again
+                        if backend.notify(text.encode()) < 500:
+                            break
                     continue
                 statuses = [backend.purchase(text, user) for user in [life.user, *life.others]]
                 if 200 not in statuses and life.name not in ("another-account", "two-apps"):
@@ -290,7 +345,7 @@ def lives_together(name, tool, ca, assay, folder, lives):
     shown = []
     apple = Apple()
     store = Program([tool, "store", "--ca", ca, "--listen", "http://127.0.0.1:0",
-                     "--no-rate-limits", "--notify", apple.proxy.url,
+                     "--no-rate-limits", "--no-retry-after-400", "--notify", apple.proxy.url,
                      "--notify-sandbox", apple.proxy.url + "/sandbox"])
     # The store has another base URL for the Sandbox.
     script = pathlib.Path(tempfile.mkdtemp(dir=folder), "ask")
@@ -368,6 +423,9 @@ def main(tool, names):
         failed = False
         try:
             for name in BACKENDS:
+                wrong = refusals(name, folder)
+                failed |= bool(wrong)
+                print(f"{name}: refusals: {'; '.join(wrong) or 'as expected'}", flush=True)
                 began = time.monotonic()
                 with concurrent.futures.ThreadPoolExecutor(4) as pool:
                     results = list(pool.map(

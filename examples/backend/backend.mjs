@@ -4,7 +4,11 @@ import fs from "node:fs"
 import http from "node:http"
 import { promisify } from "node:util"
 
-const { env } = process, ASSAY = env.ASSAY ?? "http://127.0.0.1:7445"
+const { env } = process, ASSAY_URL = env.ASSAY_URL ?? "http://127.0.0.1:7445"
+if (!/^https?:\/\/[^/]+$/.test(ASSAY_URL)) {
+  console.error(`ASSAY_URL is "${ASSAY_URL}": write http://HOST:PORT, an address at which assay serve listens`)
+  process.exit(1)
+}
 const ASK = (env.ASK ?? "assay api statuses --bundle-id com.example.game").split(" ")
 const TEST_USERS = (env.TEST_USERS ?? "").split(" ") // the Sandbox counts for these alone
 const POLICY = JSON.parse(env.POLICY ?? '{"durationsMs": {"pass.summer": 7776000000}}')
@@ -22,16 +26,22 @@ function put(table, key, value = null) {
   apply([table, key, value])
 }
 
+// Apple can stop sending after 400: that is for what Apple did not sign. You can mend all else.
+const NOT_OF_APPLE = ["MALFORMED", "INVALID_SIGNATURE"]
 const refusal = (status, reason) => Object.assign(new Error(reason), { status })
+function named(user) { // the user of your session
+  if (!user) throw refusal(401, "no user")
+  return user.toLowerCase()
+}
 
 async function entitlements(items, policy) {
   if (!items.length) return { items: [], apps: [], refresh: [] }
   const body = JSON.stringify({ items, policy }), headers = { "Content-Type": "application/json" }
-  const [status, text] = await fetch(ASSAY + "/v1/entitlements",
+  const [status, text] = await fetch(ASSAY_URL + "/v1/entitlements",
     { method: "POST", body, headers, signal: AbortSignal.timeout(8000) })
     .then(async answer => [answer.status, await answer.text()]).catch(error => [503, String(error)])
-  if (status !== 200) throw refusal([400, 413].includes(status) ? 400 : 503, text) // no verdict
-  return JSON.parse(text)
+  try { if (status === 200) return JSON.parse(text) } catch { /* cut off */ }
+  throw refusal(503, `no verdict: ${text}`)
 }
 
 // Each entry of an app, with the names of the purchases that it is about.
@@ -44,7 +54,8 @@ const owners = names => new Set(names.flatMap(name => tables.owners.get(name) ??
 async function store(text, kind = "auto", user = null) { // all steps can be repeated: a retry completes what failed
   for (const body of text.match(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g) ?? [text]) {
     const answer = await entitlements([{ evidence: body, kind }], POLICY), item = answer.items[0]
-    if (item.verdict !== "VALID") throw refusal(400, item.verdict)
+    if (item.verdict !== "VALID")
+      throw refusal(NOT_OF_APPLE.includes(item.verdict) ? 400 : 503, `${item.verdict}: ${item.detail}`)
     const names = new Set(answer.apps.flatMap(entries).flatMap(({ names }) => names))
     if (item.originalTransactionId)
       names.add([...item.evidenceKey.split("/").slice(0, 2), item.originalTransactionId].join("/"))
@@ -103,17 +114,18 @@ const server = http.createServer(async (request, response) => {
     for await (const chunk of request) body += chunk
     if (url.pathname === "/notifications") await store(JSON.parse(body).signedPayload, "notification")
     else if (url.pathname === "/purchases") // the header stands for the user of your session
-      await store(JSON.parse(body).evidence, "auto", request.headers["x-user"].toLowerCase())
+      await store(JSON.parse(body).evidence, "auto", named(request.headers["x-user"]))
     else if (url.pathname === "/may-use") {
-      const products = FEATURES[query("product")] ?? [query("product")], { mine } = await decide(query("user"))
+      const products = FEATURES[query("product")] ?? [query("product")], { mine } = await decide(named(query("user")))
       answer = { mayUse: mine.some(one => one.entitled && products.includes(one.productId)) }
-    } else if (url.pathname === "/balance")
-      answer = { coins: [...tables.ledger.values()].filter(one => one.user === query("user"))
-        .reduce((sum, { coins }) => sum + coins, 0) }
-    else if (url.pathname === "/refresh") await refresh(Number(query("now")))
+    } else if (url.pathname === "/balance") {
+      const user = named(query("user")), mine = [...tables.ledger.values()].filter(one => one.user === user)
+      answer = { coins: mine.reduce((sum, { coins }) => sum + coins, 0) }
+    } else if (url.pathname === "/refresh") await refresh(Number(query("now")))
   } catch (error) {
     status = error.status ?? (error instanceof SyntaxError || error instanceof TypeError ? 400 : 503)
     answer = error.message
+    console.error(`refused: ${url.pathname}: ${status}: ${answer}`) // alert on 503
   }
   response.writeHead(status).end(JSON.stringify(answer))
 }).listen(env.PORT ?? 8080, "127.0.0.1", () => console.log(`ready http://127.0.0.1:${server.address().port}`))

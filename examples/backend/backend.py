@@ -1,8 +1,10 @@
 """A backend that sells subscriptions, products and coins. Assay verifies and decides."""
-import contextlib, http.server, json, os, pathlib, re, shlex, sqlite3, subprocess, tempfile
+import contextlib, http.server, json, os, pathlib, re, shlex, sqlite3, subprocess, sys, tempfile
 import urllib.parse, urllib.request
 
-ASSAY = os.environ.get("ASSAY", "http://127.0.0.1:7445")
+ASSAY_URL = os.environ.get("ASSAY_URL", "http://127.0.0.1:7445")
+if not re.fullmatch(r"https?://[^/]+", ASSAY_URL):
+    sys.exit(f'ASSAY_URL is "{ASSAY_URL}": write http://HOST:PORT, an address at which assay serve listens')
 ASK = os.environ.get("ASK", "assay api statuses --bundle-id com.example.game")
 TEST_USERS = os.environ.get("TEST_USERS", "").split()  # the Sandbox counts for these alone
 POLICY = json.loads(os.environ.get("POLICY", '{"durationsMs": {"pass.summer": 7776000000}}'))
@@ -16,7 +18,14 @@ CREATE TABLE IF NOT EXISTS owners (purchase, user, PRIMARY KEY (purchase, user))
 CREATE TABLE IF NOT EXISTS ledger (purchase PRIMARY KEY, user, coins, signed);
 CREATE TABLE IF NOT EXISTS refresh (user, id, at, PRIMARY KEY (user, id));""")
 
+# Apple can stop sending after 400: that is for what Apple did not sign. You can mend all else.
+NOT_OF_APPLE = {"MALFORMED", "INVALID_SIGNATURE"}
+
 class Refusal(Exception): pass  # a status and a reason for the client
+
+def named(user):  # the user of your session
+    if not user: raise Refusal(401, "no user")
+    return user.lower()
 
 def sql(statement, *values):
     return DB.execute(statement, values).fetchall()
@@ -27,12 +36,13 @@ def owners(names):
 def entitlements(items, policy):
     if not items: return {"items": [], "apps": [], "refresh": []}
     body, head = json.dumps({"items": items, "policy": policy}).encode(), {"Content-Type": "application/json"}
-    request = urllib.request.Request(ASSAY + "/v1/entitlements", body, head)
+    request = urllib.request.Request(ASSAY_URL + "/v1/entitlements", body, head)
     try:
         with urllib.request.urlopen(request, timeout=8) as answer:
             return json.load(answer)
     except (OSError, ValueError, http.client.HTTPException) as error:  # no verdict
-        raise Refusal(400 if getattr(error, "code", 0) in (400, 413) else 503, str(error)) from error
+        reason = error.read().decode() if isinstance(error, urllib.error.HTTPError) else str(error)
+        raise Refusal(503, "no verdict: " + reason) from error
 
 def entries(app):  # each with the names of the purchases that it is about
     lines = [line for group in app["subscriptionGroups"] for line in group["subscriptions"]]
@@ -45,7 +55,7 @@ def store(text, kind="auto", user=None):  # all steps can be repeated: a retry c
         answer = entitlements([{"evidence": body, "kind": kind}], POLICY)
         item = answer["items"][0]
         if item["verdict"] != "VALID":
-            raise Refusal(400, item["verdict"])
+            raise Refusal(400 if item["verdict"] in NOT_OF_APPLE else 503, f'{item["verdict"]}: {item["detail"]}')
         names = {name for app in answer["apps"] for _, found in entries(app) for name in found}
         if "originalTransactionId" in item:
             names.add("/".join(item["evidenceKey"].split("/")[:2] + [item["originalTransactionId"]]))
@@ -99,16 +109,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if url.path == "/notifications":
                 store(json.loads(body)["signedPayload"], "notification")
             elif url.path == "/purchases":  # the header stands for the user of your session
-                store(json.loads(body)["evidence"], user=self.headers["X-User"].lower())
+                store(json.loads(body)["evidence"], user=named(self.headers["X-User"]))
             elif url.path == "/may-use":
-                products, mine = FEATURES.get(query["product"], {query["product"]}), decide(query["user"])[0]
+                products, mine = FEATURES.get(query["product"], {query["product"]}), decide(named(query.get("user")))[0]
                 answer = {"mayUse": any(one.get("entitled") and one.get("productId") in products for one in mine)}
             elif url.path == "/balance":
-                answer = {"coins": sql("SELECT coalesce(sum(coins), 0) FROM ledger WHERE user = ?", query["user"])[0][0]}
+                user = named(query.get("user"))
+                answer = {"coins": sql("SELECT coalesce(sum(coins), 0) FROM ledger WHERE user = ?", user)[0][0]}
             elif url.path == "/refresh":
                 refresh(int(query["now"]))
         except (Refusal, KeyError, TypeError, ValueError) as error:
             status, answer = error.args if isinstance(error, Refusal) else (400, repr(error))
+            print(f"refused: {url.path}: {status}: {answer}", file=sys.stderr, flush=True)  # alert on 503
         self.send_response(status)
         self.end_headers()
         self.wfile.write(json.dumps(answer).encode())
