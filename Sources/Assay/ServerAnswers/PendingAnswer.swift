@@ -129,6 +129,8 @@ struct PendingAnswer: Sendable {
 extension Expectations {
     /// The expectations that hold for every member of an answer. The others describe one purchase.
     fileprivate var ofEveryMember: Expectations {
-        Expectations(bundleId: bundleId, appAppleId: appAppleId, environments: environments)
+        var expectations = Expectations(appAppleId: appAppleId, environments: environments)
+        expectations.bundleId = bundleId
+        return expectations
     }
 }

@@ -255,9 +255,8 @@ export interface VerifyCall {
  * expectation about a field that the evidence does not carry is a MISMATCH.
  * A value that is wrong whatever the evidence is, is an INVALID_ARGUMENT: an environment that is
  * not one of the names below, an account of the App Store that is no UUID, a date outside of the
- * years 2008 to 9999, such as seconds, which would accept everything.
- * expectation about a field that the evidence does not carry is a MISMATCH. One that is present and
- * empty is an INVALID_ARGUMENT: leave out what you do not expect.
+ * years 2008 to 9999, such as seconds, which would accept everything, and one that is present and
+ * empty: leave out what you do not expect.
  */
 export interface Expectations {
   /** Bundle identifier, compared byte for byte (WRONG_BUNDLE). */
