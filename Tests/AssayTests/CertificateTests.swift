@@ -268,10 +268,11 @@ import Testing
         ) throws -> [UInt8] {
             let name = DistinguishedName(commonName: "StoreKit Testing")
             var builder = try CertificateBuilder(
-                subject: name, issuer: issuer, publicKeyOf: key, validity: Fixture.validity,
+                subject: name, issuer: issuer, publicKeyOf: key,
+                notBefore: Fixture.validity.notBefore, notAfter: Fixture.validity.notAfter,
                 extensions: extensions)
             if extensions.isEmpty { builder.version = nil }
-            return try builder.issue(for: key, signedBy: key).der
+            return try builder.signed(by: key)
         }
         let own = DistinguishedName(commonName: "StoreKit Testing")
         let other = DistinguishedName(commonName: "Example Root")

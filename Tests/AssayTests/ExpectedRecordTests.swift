@@ -23,8 +23,8 @@ import Testing
             for second in texts + ["a"] {
                 let products = [first, second, first]
                 for expectedId in [nil, "", "1", "12"] {
-                    let expectations = Expectations(
-                        productIds: products, transactionId: expectedId)
+                    var expectations = Expectations(productIds: products)
+                    expectations.transactionId = expectedId
                     for product in texts {
                         for id in ["", "1", "12", "2"] {
                             let isProduct =

@@ -33,7 +33,7 @@ import Testing
             ("other transaction", .mismatch, .init(transactionId: id + "0")),
             (
                 "original transaction", .mismatch,
-                .init(transactionId: payload.originalTransactionId)
+                .init(transactionId: payload.originalTransactionId ?? "")
             ),
             ("bundle", .valid, .init(bundleId: Fixture.bundle)),
             ("other bundle", .wrongBundle, .init(bundleId: "com.example.other")),

@@ -84,12 +84,12 @@ import Testing
                 Self.receipt(bytes, verifier, selection, expecting: expectations).0.verdict
             }
             #expect(verdict(Expectations(productIds: ["other", product])) == .valid)
-            #expect(verdict(Expectations(transactionId: record.transactionId)) == .valid)
+            let id = try #require(record.transactionId)
+            #expect(verdict(Expectations(transactionId: id)) == .valid)
             #expect(verdict(Expectations(productIds: ["other"])) == .mismatch)
             #expect(verdict(Expectations(productIds: [product + "x"])) == .mismatch)
             #expect(verdict(Expectations(transactionId: "1")) == .mismatch)
             // Both together must match the same record.
-            let id = record.transactionId
             let other = all.inApp.first { $0.productId != product }?.productId ?? "none"
             let products = [other, product]
             #expect(verdict(Expectations(productIds: [product], transactionId: id)) == .valid)

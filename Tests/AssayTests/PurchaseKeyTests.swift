@@ -361,7 +361,7 @@ import Testing
             var receipt = MintedTransactionReceipt(
                 leaf: try MintedRSA.leaf(), key: MintedRSA.leafKey)
             receipt.purchaseInfo = MintedTransactionReceipt.purchaseInfo(
-                changes.merging(["transaction-id": .some(nil)]) { $1 })
+                changes.merging(["transaction-id": nil] as [String: String?]) { $1 })
             let trust = try MintedRSA.trust(intermediates: [MintedRSA.intermediate()])
             let text = try receipt.text
             return Verifier(trust: trust).verify(
