@@ -108,6 +108,10 @@ static inline int assay_set_signatures(SSL_CTX *context, const char *names) {
     return (int)SSL_CTX_set1_sigalgs_list(context, names);
 }
 
+static inline int assay_set_groups(SSL_CTX *context, const char *names) {
+    return (int)SSL_CTX_set1_groups_list(context, names);
+}
+
 static inline void assay_set_most_certificate_bytes(SSL_CTX *context, long bytes) {
     SSL_CTX_set_max_cert_list(context, bytes);
 }

@@ -60,6 +60,24 @@ import Testing
         }
     }
 
+    @Test("line 258: groups whose key exchange costs much are refused before it begins")
+    func groups() throws {
+        let context = try Self.context(TestPKI())
+        let table: [(groups: String, passes: Bool)] = [
+            ("X25519", true), ("P-256", true), ("P-384", true),
+            ("ffdhe2048", false), ("ffdhe8192", false), ("P-521", false), ("X448", false),
+            // The share is of the first group: the server asks for one of the other.
+            ("ffdhe8192:X25519", true), ("P-521:P-256", true),
+        ]
+        for (groups, passes) in table {
+            var server = try TLSSession(context, host: nil)
+            let peer = OpenSSLPeer(OpenSSLPeer.Offer(groups: groups))
+            #expect(Self.shake(&server, peer) == passes, "\(groups)")
+            // handshake_failure
+            #expect(peer.alert == (passes ? nil : 40), "\(groups)")
+        }
+    }
+
     @Test("line 123: a client that names only other protocols is refused")
     func protocols() throws {
         let context = try Self.context(TestPKI())

@@ -10,6 +10,8 @@ final class OpenSSLPeer {
         /// Makes it offer TLS 1.2 alone, with these cipher suites.
         var ciphers12: String?
         var signatures: String?
+        /// The groups of its key exchange; a share of the first is sent.
+        var groups: String?
     }
 
     private let context: OpaquePointer
@@ -27,6 +29,9 @@ final class OpenSSLPeer {
         }
         if let signatures = offer.signatures {
             precondition(unsafe assay_set_signatures(context, signatures) == 1)
+        }
+        if let groups = offer.groups {
+            precondition(unsafe assay_set_groups(context, groups) == 1)
         }
         let protocols = offer.protocols.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
         if !protocols.isEmpty {

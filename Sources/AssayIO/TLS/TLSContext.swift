@@ -155,7 +155,8 @@ private struct Owner: ~Copyable {
         unsafe assay_set_strict_options(context)
         // Of TLS 1.2 what TLS 1.3 kept: forward secrecy, AEAD, and signatures without SHA-1.
         guard unsafe SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1,
-            unsafe assay_set_signatures(context, Self.signatures) == 1
+            unsafe assay_set_signatures(context, Self.signatures) == 1,
+            unsafe assay_set_groups(context, Self.groups) == 1
         else { throw .outOfMemory }
         unsafe assay_count_handshake_messages(context)
         // Idle connections hold no buffers.
@@ -164,6 +165,11 @@ private struct Owner: ~Copyable {
         // Never prompts a terminal for a passphrase.
         unsafe SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in 0 }
     }
+
+    /// The groups of key exchanges, most preferred first: those of RFC 8446, section 9.1, and P-384.
+    /// Without a list OpenSSL accepts finite fields up to ffdhe8192, of which one handshake costs
+    /// as much as a hundred of X25519, whatever the client has proven until then (CVE-2002-20001).
+    private static let groups = "X25519:P-256:P-384"
 
     /// The signatures of handshakes, most preferred first.
     private static let signatures =
