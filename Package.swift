@@ -42,6 +42,7 @@ let package = Package(
             providers: [.apt(["libprotobuf-c-dev"])]),
         .systemLibrary(
             name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "CAssayProto", dependencies: ["CProtobufC"]),
         // The text of AssayMint's scenarios.
         .target(name: "CAssayScenarios"),
@@ -85,7 +86,7 @@ let package = Package(
             swiftSettings: settings),
         // Requests of HTTP/1.1 and of HTTP/2, and a server for small ones.
         .target(
-            name: "AssayHTTP", dependencies: ["AssayBytes", "AssayIO", "CNghttp2"],
+            name: "AssayHTTP", dependencies: ["AssayBytes", "AssayIO", "CNghttp2", "CZlib"],
             swiftSettings: settings),
         // libuv: loop, streams, listeners, timers, work queue. TLS of its streams by OpenSSL.
         .target(

@@ -1,4 +1,5 @@
 import AssayBytes
+import AssayHTTP
 import AssayWire
 
 /// What calls of the services are made of: fields of messages, and gzip. The calls themselves are

@@ -13,7 +13,7 @@ struct TidyTests {
         ("Sources/Assay/Crypto/", "COpenSSL"), ("Sources/AssayKeys/", "COpenSSL"),
         ("Sources/AssayBytes/Bytes/", "CAssayBase64"),
         ("Sources/AssayWire/Message/", "CAssayProto"),
-        ("Sources/AssayHTTP/HTTP2/", "CNghttp2"),
+        ("Sources/AssayHTTP/HTTP2/", "CNghttp2"), ("Sources/AssayHTTP/Gzip/", "CZlib"),
         ("Sources/AssayWire/Message/", "CProtobufC"), ("Sources/AssayIO/", "CLibuv"),
         ("Sources/AssayStore/Transport/", "CCurl"),
         ("Sources/AssayIO/TLS/", "COpenSSL"),

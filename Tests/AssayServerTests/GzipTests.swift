@@ -1,4 +1,4 @@
-import AssayBytes
+import AssayHTTP
 import Foundation
 import TestSupport
 import Testing
@@ -100,6 +100,10 @@ import Testing
         #expect(Self.decompress(more) == .failure(.mismatch), "more than the end states")
         let wrongSize = Self.member(Self.fixedA, of: a + a, sum: Self.sumOfA)
         #expect(Self.decompress(wrongSize) == .failure(.mismatch))
+        // Too few bytes for what they state: nothing is reserved for it, nor read of it.
+        let zeros = [UInt8](repeating: 0, count: 1 << 19)
+        let bomb = Self.member([0x07, 0x00], of: zeros, sum: 0)
+        #expect(Self.decompress(bomb) == .failure(.mismatch))
     }
 
     @Test("headers: optional fields, other methods, reserved flags")
