@@ -53,7 +53,7 @@ extension ResponseHead {
     static func deadlineExceeded(_ id: UInt64) -> Self {
         ResponseHead(
             id: id, status: .deadlineExceeded,
-            message: "the deadline passed before the request was verified")
+            message: "the deadline passed before the request was answered")
     }
 
     /// A request that the server accepted and never answered: a defect of the server.

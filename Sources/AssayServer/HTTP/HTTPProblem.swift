@@ -16,6 +16,8 @@ struct HTTPProblem: Error, Sendable {
     var appStoreErrorCode: Int64?
     /// The member of the body that is at fault.
     var member: String?
+    /// The code of gRPC, where its table of status codes has another one for the reason.
+    var grpcCode: Status?
     /// The methods of the path, if the request has another one.
     var allow: String?
 
@@ -28,6 +30,13 @@ struct HTTPProblem: Error, Sendable {
     init(_ fault: HTTPFault) {
         self.init(fault.status, .invalidArgument, fault.description)
         if fault.status == 431 || fault.status == 414 { code = .resourceExhausted }
+    }
+
+    /// A refusal that gRPC gives another code.
+    func grpc(_ code: Status) -> HTTPProblem {
+        var problem = self
+        problem.grpcCode = code
+        return problem
     }
 
     /// The refusal of a call.
@@ -109,6 +118,17 @@ struct HTTPProblem: Error, Sendable {
     }
 }
 
+extension HTTPFault {
+    /// The cause for the log and the counter of faults.
+    var logReason: StaticString {
+        switch self {
+        case .headTooLarge, .targetTooLong, .tooManyFields: "an HTTP head above its limits"
+        case .invalidHost: "an HTTP request without a valid Host"
+        default: "invalid HTTP request"
+        }
+    }
+}
+
 extension HTTPProblem {
     static func unknownPath(_ paths: [String]) -> Self {
         HTTPProblem(
@@ -120,6 +140,9 @@ extension HTTPProblem {
         problem.allow = allow
         return problem
     }
+
+    static let noProxy = HTTPProblem(
+        501, .unimplemented, "the server is no proxy: it has no CONNECT")
 
     static let compressed = HTTPProblem(
         415, .invalidArgument, "a body with Content-Encoding is not accepted: send it uncompressed")

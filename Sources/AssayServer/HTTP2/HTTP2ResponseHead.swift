@@ -53,7 +53,9 @@ struct HTTP2ResponseHead {
     private static let grpcJSON = grpc(type: RPCForm(.verify, .grpc, .json).type)
 
     private static func grpc(type: String) -> HTTP2Fields {
-        HTTP2Fields([(":status", "200"), ("content-type", type)])
+        HTTP2Fields([
+            (":status", "200"), ("content-type", type), RPCStatus.acceptedEncodings,
+        ])
     }
 
     static let grpcTrailers = HTTP2Fields(RPCStatus.ok.fields)

@@ -276,7 +276,8 @@ extension HTTP2Session {
             let problem = HTTPProblem(
                 400, .invalidArgument,
                 isWithin ? "the stream ended inside a message" : "the request has no message")
-            return end(stream, RPCStatus(problem), connection)
+            let code = isWithin ? Status.internal : .unimplemented
+            return end(stream, RPCStatus(problem.grpc(code)), connection)
         }
         endIfAnswered(stream, connection)
     }

@@ -41,7 +41,9 @@ struct RPCArrival: Sendable {
         if hasFrames, !hasPrefix {
             guard let frame = try RPCFrame(bytes) else { return .needMore }
             let (stated, announced) = (RPCFrame.prefixBytes + frame.length, end)
-            guard announced == nil || announced == stated else { throw .wrongMessageLength }
+            guard announced == nil || announced == stated else {
+                throw .wrongMessageLength(stated: stated, of: announced ?? stated)
+            }
             guard !frame.isCompressed else { return .whole }
             end = stated
             hasPrefix = true

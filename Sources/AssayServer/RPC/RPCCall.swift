@@ -19,6 +19,11 @@ struct RPCCall: Sendable {
     /// Reads what the head of a request says about a call.
     init(_ form: RPCForm, _ head: HTTPHead, _ bytes: Span<UInt8>) throws(HTTPProblem) {
         self.form = form
+        if head.method == .get {
+            compression = try RPCQuery.compression(of: head, bytes)
+            try readTimeout(head, bytes)
+            return
+        }
         let coding = form.framing.hasFrames ? HTTPField.grpcEncoding : .contentEncoding
         if let value = head[coding] {
             // Base64 of a compressed message is what no client sends.
@@ -39,6 +44,12 @@ struct RPCCall: Sendable {
             throw HTTPProblem(
                 400, .invalidArgument, "Connect-Protocol-Version is not 1, the only version")
         }
+        try readTimeout(head, bytes)
+    }
+
+    private mutating func readTimeout(
+        _ head: HTTPHead, _ bytes: Span<UInt8>
+    ) throws(HTTPProblem) {
         let field = form.framing.hasFrames ? HTTPField.grpcTimeout : .connectTimeout
         guard let value = head[field] else { return }
         let text = bytes.extracting(value)
@@ -149,13 +160,21 @@ enum RPCQuery {
             .first { $0.name.equalsByBytes(name) }?.value
     }
 
+    /// How the message is compressed.
+    static func compression(
+        of head: HTTPHead, _ bytes: Span<UInt8>
+    ) throws(HTTPProblem) -> RPCCompression {
+        guard let name = value("compression", of: head, bytes) else { return .identity }
+        guard let compression = RPCCompression(Array(name.utf8).span) else {
+            throw .otherCompression
+        }
+        return compression
+    }
+
     /// The message of a request.
     static func message(of head: HTTPHead, _ bytes: Span<UInt8>) throws(HTTPProblem) -> [UInt8] {
         if let version = value("connect", of: head, bytes), version != "v1" {
             throw HTTPProblem(400, .invalidArgument, "connect is not v1, the only version")
-        }
-        if let compression = value("compression", of: head, bytes), compression != "identity" {
-            throw .otherCompression
         }
         guard let text = value("message", of: head, bytes) else {
             throw HTTPProblem(400, .invalidArgument, "the query has no message")

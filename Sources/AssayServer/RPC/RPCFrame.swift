@@ -21,6 +21,7 @@ struct RPCFrame: Equatable, Sendable {
         isCompressed = bytes[0] == Self.compressed
         guard bytes[0] == 0 || isCompressed else {
             throw HTTPProblem(400, .invalidArgument, "a message has flags that are not known here")
+                .grpc(.internal)
         }
         guard bytes.count >= Self.prefixBytes else { return nil }
         length = (1..<Self.prefixBytes).reduce(0) { $0 << 8 | Int(bytes[$1]) }
@@ -51,5 +52,6 @@ extension HTTPProblem {
         415, .unimplemented, "messages are compressed with gzip, or not at all (identity)")
 
     static let undeclaredCompression = HTTPProblem(
-        400, .invalidArgument, "a message is compressed, and grpc-encoding does not say how")
+        400, .invalidArgument, "a message is compressed, and grpc-encoding does not say how"
+    ).grpc(.internal)
 }

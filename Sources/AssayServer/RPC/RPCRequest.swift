@@ -80,9 +80,12 @@ struct RPCRequest: Sendable {
     ) throws(HTTPProblem) {
         guard let frame = try RPCFrame(body) else {
             throw HTTPProblem(400, .invalidArgument, "the body has no message")
+                .grpc(.unimplemented)
         }
         let start = RPCFrame.prefixBytes
-        guard frame.length == body.count - start else { throw .wrongMessageLength }
+        guard frame.length == body.count - start else {
+            throw .wrongMessageLength(stated: frame.length, of: body.count - start)
+        }
         let message = body.extracting(start...)
         if frame.isCompressed {
             guard compression == .gzip else { throw .undeclaredCompression }
@@ -102,6 +105,7 @@ struct RPCRequest: Sendable {
             throw HTTPBodyPlan.message(RPCCall(form), limit: limit).problem(above: limit)
         } catch {
             throw HTTPProblem(400, .invalidArgument, "the message is not gzip: \(error)")
+                .grpc(.internal)
         }
         try self.init(message: message.span, at: 0, form, limits)
         isolate(from: message.span)
@@ -207,16 +211,21 @@ struct RPCRequest: Sendable {
 }
 
 extension HTTPProblem {
-    static let wrongMessageLength = HTTPProblem(
-        400, .invalidArgument,
-        "the body is not one message: the length in its prefix is not that of the body")
+    /// gRPC has a code of its own for another number of messages.
+    static func wrongMessageLength(stated: Int, of body: Int) -> Self {
+        HTTPProblem(
+            400, .invalidArgument,
+            "the body is not one message: the length in its prefix is not that of the body"
+        ).grpc(stated < body ? .unimplemented : .internal)
+    }
 
     static func undecodable(_ error: MessageError) -> Self {
         switch error {
         case .tooLarge: HTTPProblem(413, .resourceExhausted, "the message is invalid: \(error)")
         case .malformed, .invalidText, .missingField, .unknownVerdict:
             HTTPProblem(
-                400, .invalidArgument, "the body is not a protobuf message of this call: \(error)")
+                400, .invalidArgument, "the body is not a protobuf message of this call: \(error)"
+            ).grpc(.internal)
         }
     }
 }

@@ -7,6 +7,10 @@ struct RPCStatus: Equatable, Sendable {
     var code: Status
     var message: String
     var details: [Detail] = []
+    /// The code of gRPC; that of Connect is `code`.
+    private var grpcCode: Status
+    /// Milliseconds until a retry can succeed; 0 without a known time.
+    private var retryAfter: UInt32 = 0
     /// The status of HTTP, where the request was none of the protocol.
     private var httpStatus: Int?
 
@@ -18,7 +22,9 @@ struct RPCStatus: Equatable, Sendable {
 
     init(_ problem: HTTPProblem) {
         code = problem.code
+        grpcCode = problem.grpcCode ?? problem.code
         message = problem.detail
+        retryAfter = problem.retryAfter
         if problem.retryAfter > 0 { details.append(.retry(after: problem.retryAfter)) }
         if let code = problem.appStoreErrorCode { details.append(.appStoreError(code)) }
         // Another method or media type: no client of the protocol sent it.
@@ -69,7 +75,10 @@ struct RPCStatus: Equatable, Sendable {
 
     /// The trailers of gRPC.
     var fields: [(name: String, value: String)] {
-        var fields = [("grpc-status", String(code.rawValue))]
+        var fields = [("grpc-status", String(grpcCode.rawValue))]
+        if httpStatus == 415 { fields.append(Self.acceptedEncodings) }
+        // gRFC A6.
+        if retryAfter > 0 { fields.append(("grpc-retry-pushback-ms", String(retryAfter))) }
         if code != .ok {
             let message = String(decoding: percentEncodedMessage, as: UTF8.self)
             fields.append(("grpc-message", message))
@@ -83,10 +92,14 @@ struct RPCStatus: Equatable, Sendable {
     /// The trailers of gRPC-Web: a line each.
     var trailers: [UInt8] { fields.flatMap { "\($0.name): \($0.value)\r\n".utf8 } }
 
+    /// The compressions of requests, which each answer of gRPC names.
+    static let acceptedEncodings = (name: "grpc-accept-encoding", value: "identity,gzip")
+
     static let ok = RPCStatus(code: .ok, message: "")
 
     private init(code: Status, message: String) {
         self.code = code
+        grpcCode = code
         self.message = message
     }
 
@@ -106,7 +119,7 @@ struct RPCStatus: Equatable, Sendable {
     /// A `google.rpc.Status`, the value of `grpc-status-details-bin`.
     var detailsMessage: [UInt8] {
         var status = MessageBuilder()
-        status.set(1, varint: UInt64(code.rawValue))
+        status.set(1, varint: UInt64(grpcCode.rawValue))
         status.set(2, text: message)
         for detail in details {
             // A google.protobuf.Any.
