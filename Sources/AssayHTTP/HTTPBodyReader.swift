@@ -34,8 +34,10 @@ package struct HTTPBodyReader: Sendable {
 
     private var state: State
 
-    /// Digits of a chunk size: chunks of 4 GB, which the limits of bodies never admit.
-    private static let sizeDigits = 8
+    /// The largest chunk: 4 GB, which the limits of bodies never admit.
+    private static let largestChunk = 0xFFFF_FFFF
+    /// Bytes of a line with a chunk size: 16 digits, and extensions that proxies add.
+    private static let sizeLineBytes = 256
 
     package init(_ body: HTTPHead.Body) {
         switch body {
@@ -91,19 +93,31 @@ package struct HTTPBodyReader: Sendable {
         if case .ended = state { true } else { false }
     }
 
-    /// Reads a line with a chunk size. Extensions of chunks are not accepted: nobody sends them,
-    /// and parsers disagree about their end.
+    /// Reads a line with a chunk size. Extensions are ignored, as RFC 9112, section 7.1.1 demands,
+    /// within the bound of the line. They end at the line's CR LF, and have no other control
+    /// characters: a line break that only one of two parsers sees would divide the body.
     private static func size(
         _ bytes: Span<UInt8>
     ) throws(HTTPFault) -> (size: Int, end: Int)? {
         var (size, index) = (0, 0)
         while index < bytes.count, let digit = bytes[index].hexadecimalDigit {
-            guard index < sizeDigits else { throw .invalidChunkSize }
             size = size << 4 | Int(digit)
             index += 1
+            guard index <= sizeLineBytes, size <= largestChunk else { throw .invalidChunkSize }
         }
         guard index < bytes.count else { return nil }
-        guard index > 0, bytes[index] == .carriageReturn else { throw .invalidChunkSize }
+        guard index > 0 else { throw .invalidChunkSize }
+        if bytes[index] != .carriageReturn {
+            while index < bytes.count, bytes[index].isBlank { index += 1 }
+            guard index < bytes.count else { return nil }
+            guard bytes[index] == UInt8(ascii: ";") else { throw .invalidChunkSize }
+            while index < bytes.count, !bytes[index].isControl {
+                index += 1
+                guard index <= sizeLineBytes else { throw .invalidChunkSize }
+            }
+            guard index < bytes.count else { return nil }
+        }
+        guard bytes[index] == .carriageReturn else { throw .invalidChunkSize }
         guard index + 1 < bytes.count else { return nil }
         guard bytes[index + 1] == .lineFeed else { throw .invalidChunkSize }
         return (size, index + 2)

@@ -34,7 +34,8 @@ package enum HTTPFault: Error, Hashable, Sendable {
     case unknownTransferEncoding
     /// An Expect other than `100-continue`.
     case unknownExpectation
-    /// The size of a chunk is not one to eight hexadecimal digits and the end of the line.
+    /// A line with the size of a chunk does not begin with hexadecimal digits, names more than
+    /// 4 GB, is too long, or has control characters.
     case invalidChunkSize
     /// The data of a chunk does not end after its size.
     case invalidChunkEnd
@@ -76,7 +77,7 @@ extension HTTPFault: CustomStringConvertible {
         case .twoLengths: "the request has both Content-Length and Transfer-Encoding"
         case .unknownTransferEncoding: "the only Transfer-Encoding is chunked, in HTTP/1.1"
         case .unknownExpectation: "the only expectation is 100-continue"
-        case .invalidChunkSize: "a chunk size is not one to eight hexadecimal digits alone"
+        case .invalidChunkSize: "a chunk size is not a hexadecimal number of at most 4 GB"
         case .invalidChunkEnd: "a chunk has more data than its size"
         case .trailer: "fields after the last chunk are not accepted"
         }

@@ -1,7 +1,7 @@
 /// The head of a request. It owns no bytes: the positions are those in the bytes that were read.
 package struct HTTPHead: Sendable {
     package enum Method: Hashable, Sendable {
-        case get, head, post, options, put, delete
+        case get, head, post, options, put, delete, connect
         /// A method that no path has.
         case other
     }

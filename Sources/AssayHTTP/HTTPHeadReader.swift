@@ -73,7 +73,7 @@ extension HTTPHead {
             guard count <= limits.fields else { throw .tooManyFields(limit: limits.fields) }
             try readField(bytes, line, &facts)
         }
-        try finish(bytes, facts)
+        try finish(bytes, facts, needsHost: limits.needsHost)
     }
 
     /// What the fields say about the connection and the body.
@@ -124,6 +124,12 @@ extension HTTPHead {
         _ bytes: Span<UInt8>, _ target: Range<Int>, _ facts: inout FieldFacts
     ) throws(HTTPFault) {
         var start = target.lowerBound
+        // The form of CONNECT: a host and a port, and no path.
+        guard method != .connect else {
+            facts.authority = target
+            path = target.upperBound..<target.upperBound
+            return
+        }
         if let authority = Self.authority(bytes, target) {
             facts.authority = authority
             start = authority.upperBound
@@ -142,9 +148,14 @@ extension HTTPHead {
     /// The host and port of a target that begins with a scheme; nil for others.
     private static func authority(_ bytes: Span<UInt8>, _ target: Range<Int>) -> Range<Int>? {
         let text = bytes.extracting(target)
-        let scheme = text.begins("http://") ? 7 : text.begins("https://") ? 8 : nil
-        guard let scheme else { return nil }
-        let start = target.lowerBound + scheme
+        var scheme = 0
+        while scheme < text.count, text[scheme].isLetter { scheme += 1 }
+        let name = text.extracting(..<scheme)
+        // A scheme has no case (RFC 3986, section 3.1).
+        guard name.equalsLowercase("http") || name.equalsLowercase("https"),
+            text.extracting(scheme...).begins("://")
+        else { return nil }
+        let start = target.lowerBound + scheme + 3
         var end = start
         while end < target.upperBound, !bytes[end].endsAuthority { end += 1 }
         return start..<end
@@ -203,7 +214,9 @@ extension HTTPHead {
         return length
     }
 
-    private mutating func finish(_ bytes: Span<UInt8>, _ facts: FieldFacts) throws(HTTPFault) {
+    private mutating func finish(
+        _ bytes: Span<UInt8>, _ facts: FieldFacts, needsHost: Bool
+    ) throws(HTTPFault) {
         if facts.isChunked {
             guard facts.contentLength == nil else { throw .twoLengths }
             guard !facts.isOldVersion else { throw .unknownTransferEncoding }
@@ -215,14 +228,14 @@ extension HTTPHead {
         keepsAlive = !facts.closes && !facts.isOldVersion
         // Clients of HTTP/1.0 know no interim answer.
         if facts.isOldVersion || body == .length(0) { expectsContinue = false }
-        try checkHost(bytes, facts)
+        if needsHost { try checkHost(bytes, facts) }
+        // The host of a target replaces Host (RFC 9112, section 3.2.2).
+        if let authority = facts.authority { self[.host] = authority }
     }
 
-    /// Checks Host, which every request of HTTP/1.1 has (RFC 9112, section 3.2). The host of a
-    /// target replaces it, and both have to be valid: another party can read either.
-    private mutating func checkHost(
-        _ bytes: Span<UInt8>, _ facts: FieldFacts
-    ) throws(HTTPFault) {
+    /// Checks Host, which every request of HTTP/1.1 has (RFC 9112, section 3.2), and the host of a
+    /// target. Both have to be valid: another party can read either.
+    private func checkHost(_ bytes: Span<UInt8>, _ facts: FieldFacts) throws(HTTPFault) {
         if let host = self[.host] {
             guard HTTPHost.isValid(bytes.extracting(host)) else { throw .invalidHost }
         } else {
@@ -230,7 +243,6 @@ extension HTTPHead {
         }
         guard let authority = facts.authority else { return }
         guard HTTPHost.isValid(bytes.extracting(authority)) else { throw .invalidHost }
-        self[.host] = authority
     }
 }
 
@@ -244,6 +256,7 @@ extension HTTPHead.Method {
             case 4 where name.begins("HEAD"): .head
             case 6 where name.begins("DELETE"): .delete
             case 7 where name.begins("OPTIONS"): .options
+            case 7 where name.begins("CONNECT"): .connect
             default: .other
             }
     }

@@ -3,8 +3,8 @@ import AssayBytes
 /// The grammar of Host, and of the authority of a request target (RFC 9110, section 7.2; RFC 3986,
 /// section 3.2): a name or an address, and a port after a colon.
 ///
-/// Names have letters, digits and `-._~`. RFC 3986 admits more, such as commas and escapes, which
-/// no name in DNS has, and about which parsers disagree.
+/// Names have letters, digits, `-._~` and percent-encoded octets, which gRPC's clients send for the
+/// path of a Unix socket. RFC 3986 also admits commas and others, about which parsers disagree.
 enum HTTPHost {
     static func isValid(_ text: Span<UInt8>) -> Bool {
         guard text.count > 0 else { return false }
@@ -15,8 +15,22 @@ enum HTTPHost {
                 && isPort(text.extracting((end + 1)...))
         }
         var end = 0
-        while end < text.count, text[end].isHostName { end += 1 }
+        while end < text.count {
+            if text[end].isHostName {
+                end += 1
+            } else if isEscape(text, at: end) {
+                end += 3
+            } else {
+                break
+            }
+        }
         return end > 0 && isPort(text.extracting(end...))
+    }
+
+    /// Whether a percent-encoded octet is here (RFC 3986, section 2.1).
+    private static func isEscape(_ text: Span<UInt8>, at index: Int) -> Bool {
+        text[index] == UInt8(ascii: "%") && index + 2 < text.count
+            && text[index + 1].hexadecimalDigit != nil && text[index + 2].hexadecimalDigit != nil
     }
 
     /// Digits of a port: up to 65535. A colon without a port is valid.

@@ -7,6 +7,8 @@ package struct HTTPLimits: Hashable, Sendable {
     package var targetBytes = 8 << 10
     /// Number of fields. Browsers send about 20.
     package var fields = 100
+    /// Whether a request has to name a host: `HTTPOriginPolicy.Binding.needsHost`.
+    package var needsHost = true
     /// Number of parameters in a query.
     package static let parameters = 64
 

@@ -15,7 +15,7 @@ package struct HTTPOriginPolicy: Sendable {
         case open(String)
     }
 
-    private let binding: Binding
+    package let binding: Binding
     /// Names that are served besides, in lower case.
     private let hosts: Set<String>
     /// Origins whose pages are served besides, such as `https://tools.example.com`.

@@ -141,8 +141,19 @@ enum HTTPFaults {
         Case("a signed size", chunks("+3\r\nabc\r\n0\r\n\r\n"), .invalidChunkSize),
         Case("a size with a space", chunks("3 \r\nabc\r\n0\r\n\r\n"), .invalidChunkSize),
         Case("a space before the size", chunks(" 3\r\nabc\r\n0\r\n\r\n"), .invalidChunkSize),
-        Case("an extension", chunks("3;a=b\r\nabc\r\n0\r\n\r\n"), .invalidChunkSize),
-        Case("a size of nine digits", chunks("000000003\r\nabc\r\n0\r\n\r\n"), .invalidChunkSize),
+        Case("an extension after LF", chunks("3;a\nb\r\nabc\r\n0\r\n\r\n"), .invalidChunkSize),
+        Case("an extension after CR", chunks("3;a\rb\r\nabc\r\n0\r\n\r\n"), .invalidChunkSize),
+        Case("an extension with NUL", chunks("3;a\0\r\nabc\r\n0\r\n\r\n"), .invalidChunkSize),
+        Case(
+            "an extension of 257 bytes",
+            chunks("3;" + String(repeating: "a", count: 255) + "\r\nabc\r\n0\r\n\r\n"),
+            .invalidChunkSize),
+        Case("a comma after the size", chunks("3,a\r\nabc\r\n0\r\n\r\n"), .invalidChunkSize),
+        Case(
+            "257 zeros before a size",
+            chunks(String(repeating: "0", count: 257) + "3\r\nabc\r\n0\r\n\r\n"),
+            .invalidChunkSize),
+        Case("a size of 4 GB and a byte", chunks("100000000\r\nabc\r\n"), .invalidChunkSize),
         Case("a size of 2^64", chunks("10000000000000003\r\nabc\r\n"), .invalidChunkSize),
         Case("LF after the size", chunks("3\nabc\r\n0\r\n\r\n"), .invalidChunkSize),
         Case("CR alone after the size", chunks("3\rabc\r\n0\r\n\r\n"), .invalidChunkSize),
@@ -224,6 +235,7 @@ struct HTTPParserTests {
         ("\r\nOPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", Expected(method: .options, path: "*")),
         ("GET http://b:1/p?q HTTP/1.1\r\nHost: a\r\n\r\n", Expected(method: .get, query: "q")),
         ("GET https://b HTTP/1.1\r\nHost: a\r\n\r\n", Expected(method: .get, path: "")),
+        ("GET HtTp://b/p HTTP/1.1\r\nHost: a\r\n\r\n", Expected(method: .get)),
         ("GET /p HTTP/1.0\r\n\r\n", Expected(method: .get, keepsAlive: false)),
         (
             "POST /p HTTP/1.1\r\nHost: a\r\nConnection: a, Close\r\n\r\n",
@@ -247,6 +259,11 @@ struct HTTPParserTests {
         (
             "POST /p HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n"
                 + "3\r\nabc\r\n0000000A\r\n0123456789\r\n0\r\n\r\n", Expected(body: "abc0123456789")
+        ),
+        (
+            "POST /p HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                + "3;a=\"b;c\"\r\nabc\r\n0000000000003 \t;\u{E9}\r\ndef\r\n0;last\r\n\r\n",
+            Expected(body: "abcdef")
         ),
         ("POST /p HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", Expected()),
         (
@@ -279,10 +296,12 @@ struct HTTPParserTests {
     private static let hosts = [
         "a", "a.example", "a_b-c~d.example", "127.0.0.1", "1.2.3.4.5", "a:", "a:0", "a:65535",
         "[::]", "[::1]", "[::1]:7445", "[1::]", "[1:2:3:4:5:6:7:8]", "[1::3:4:5:6:7:8]",
-        "[FE80::0a]", "[::ffff:127.0.0.1]", "[1:2:3:4:5:6:1.2.3.4]",
+        "[FE80::0a]", "[::ffff:127.0.0.1]", "[1:2:3:4:5:6:1.2.3.4]", "a%2eb", "tmp%2Fs.sock:1",
     ]
     private static let invalidHosts = [
-        ":", ":80", "a:65536", "a:000080", "a:-1", "a:b", "a:1:2", "a,b", "a%2eb", "a!b", "a b",
+        ":", ":80", "a:65536", "a:000080", "a:-1", "a:b", "a:1:2", "a,b", "a%2", "a%g0", "a%0g",
+        "%", "a!b",
+        "a b",
         "é", "a@b", "a?b", "[]", "[:]", "[::1", "[::1]]", "[::1]a", "[::1].evil", "[::1]:x",
         "[::1]:80:", "x[::1]", "::1", "[1]", "[:1]", "[1:]", "[:::]", "[1::2::3]",
         "[1:2:3:4:5:6:7]", "[1:2:3:4:5:6:7:8:9]", "[1::2:3:4:5:6:7:8]", "[00001::]", "[g::]",
@@ -307,6 +326,14 @@ struct HTTPParserTests {
             #expect(throws: HTTPFault.invalidHost, "\(host)") {
                 try head("http://\(host)/", host: "a")
             }
+        }
+        // A Unix socket has no host.
+        var limits = HTTPLimits()
+        limits.needsHost = false
+        for host in Self.hosts + Self.invalidHosts + ["", "/tmp/s.sock"] {
+            var reader = HTTPHeadReader(limits: limits)
+            let text = "GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n"
+            #expect(try reader.next(in: Array(text.utf8).span) != nil, "\(host)")
         }
         // The host of the target is the one that counts.
         let text = "GET http://b:1/ HTTP/1.1\r\nHost: a\r\n\r\n"

@@ -40,7 +40,9 @@ final class HTTPConnection {
     init(_ stream: AssayIO.Stream, of server: HTTPServer) {
         self.stream = stream
         self.server = server
-        reader = HTTPHeadReader(limits: server.limits.head)
+        var limits = server.limits.head
+        limits.needsHost = server.origins.binding.needsHost
+        reader = HTTPHeadReader(limits: limits)
         start = server.clock()
         lastByte = start
     }

@@ -6,6 +6,12 @@ extension HTTPOriginPolicy.Binding {
         self =
             endpoint.unixPath != nil ? .unix : endpoint.isLocal ? .loopback(host) : .open(host)
     }
+
+    /// Whether a request has to name a host. No browser reaches a Unix socket, and it has no name:
+    /// its clients send its path, percent-encoded or not, or nothing.
+    package var needsHost: Bool {
+        if case .unix = self { false } else { true }
+    }
 }
 
 extension HTTPOriginPolicy.Source {

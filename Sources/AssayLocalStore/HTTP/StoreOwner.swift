@@ -157,7 +157,7 @@ extension StoreMethod {
         case .post: self = .post
         case .put: self = .put
         case .delete: self = .delete
-        case .options, .other: return nil
+        case .options, .connect, .other: return nil
         }
     }
 }

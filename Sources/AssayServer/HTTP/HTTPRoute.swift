@@ -63,7 +63,7 @@ enum HTTPRoute: CaseIterable, Sendable {
         case .get, .head: isRead
         case .post: !isRead
         case .options: true
-        case .put, .delete, .other: false
+        case .put, .delete, .connect, .other: false
         }
     }
 
@@ -139,9 +139,17 @@ enum HTTPTarget: Sendable {
         return switch self {
         case .route: fields
         case .method:
-            // What clients of Connect and gRPC-Web send; the last two are ignored.
-            fields + ", Connect-Protocol-Version, Connect-Timeout-Ms, Grpc-Timeout, X-Grpc-Web, "
-                + "X-User-Agent"
+            // What clients of Connect and gRPC-Web send; the last three are ignored.
+            fields + ", Connect-Protocol-Version, Connect-Timeout-Ms, Grpc-Timeout, Grpc-Encoding, "
+                + "Grpc-Accept-Encoding, X-Grpc-Web, X-User-Agent"
+        }
+    }
+
+    /// Whether it is asked by probes.
+    var isHealth: Bool {
+        switch self {
+        case .route(let route): route == .health
+        case .method(let method): method == .health || method == .watch
         }
     }
 

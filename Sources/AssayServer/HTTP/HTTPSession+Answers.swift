@@ -34,7 +34,7 @@ extension HTTPSession {
 
     /// Rejects bytes that are no request, and ends the connection.
     func refuse(_ fault: HTTPFault, _ connection: Connection) {
-        connection.telemetry.logFault("invalid HTTP request")
+        connection.telemetry.logFault(fault.logReason)
         let id = lastId(connection)
         if responses.isOpen(id) { responses[id] = HTTPResponseStyle(closes: true) }
         refuse(id, HTTPProblem(fault), connection)

@@ -8,7 +8,7 @@ import AssayWire
 final class HTTPSession: RequestSession {
     /// The endpoint of the listener.
     let endpoint: Endpoint
-    var reader = HTTPHeadReader()
+    var reader: HTTPHeadReader
     /// The request whose body is arriving; nil between requests.
     var current: HTTPArrivingRequest?
     /// The data of a chunked body that is read whole, or of an incomplete line of a batch.
@@ -21,6 +21,9 @@ final class HTTPSession: RequestSession {
 
     init(_ endpoint: Endpoint, _ collected: consuming CollectedBytes) {
         self.endpoint = endpoint
+        var limits = HTTPLimits()
+        limits.needsHost = HTTPOriginPolicy.Binding(endpoint).needsHost
+        reader = HTTPHeadReader(limits: limits)
         self.collected = collected
     }
 

@@ -86,14 +86,18 @@ extension RequestSession {
     }
 
     /// Answers OPTIONS, and the question of a browser whether a page can make a request.
-    func answerOptions(of target: HTTPTarget, _ id: UInt64, _ connection: Connection) {
+    ///
+    /// - Parameter requestFields: those that a page can send; empty for the server as a whole.
+    func answerOptions(
+        methods: String, requestFields: String = "", _ id: UInt64, _ connection: Connection
+    ) {
         connection.telemetry.metrics.didAnswerAtOnce(.unknown, ResponseHead(id: id))
         let format = self[format: id]
-        var fields = "Allow: \(target.methods)\r\n"
-        if format.origin != nil {
+        var fields = "Allow: \(methods)\r\n"
+        if format.origin != nil, !requestFields.isEmpty {
             fields +=
-                "Access-Control-Allow-Methods: \(target.methods)\r\n"
-                + "Access-Control-Allow-Headers: \(target.requestFields)\r\n"
+                "Access-Control-Allow-Methods: \(methods)\r\n"
+                + "Access-Control-Allow-Headers: \(requestFields)\r\n"
         }
         answer(to: id, connection) { output in
             HTTPResponse.append(

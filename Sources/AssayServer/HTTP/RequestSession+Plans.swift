@@ -45,12 +45,20 @@ extension RequestSession {
         unread: Int, _ connection: Connection
     ) -> HTTPBodyPlan {
         do throws(HTTPProblem) {
-            let source = HTTPOriginPolicy.Source(head, bytes)
+            var source = HTTPOriginPolicy.Source(head, bytes)
+            // A probe has any name for the server, and learns nothing that is secret.
+            if target?.isHealth == true { source.host = nil }
             if let refusal = origins(connection).problem(with: source) { throw refusal }
+            guard head.method != .connect else { throw .noProxy }
+            if head.method == .options, bytes.extracting(head.path).equals("*") {
+                answerOptions(methods: "GET, HEAD, POST, OPTIONS", id, connection)
+                return .skip
+            }
             guard let target else { throw .unknownPath(HTTPTarget.paths) }
             guard target.has(head.method) else { throw .wrongMethod(allow: target.methods) }
             guard head.method != .options else {
-                answerOptions(of: target, id, connection)
+                answerOptions(
+                    methods: target.methods, requestFields: target.requestFields, id, connection)
                 return .skip
             }
             return try plan(head, bytes, target, id, unread: unread, connection)
