@@ -105,6 +105,12 @@ public struct ServerLimits: Sendable {
         1 + bytes / httpHeadBytesPerFrame
     }
 
+    /// What fields of HTTP/2 count in a connection's turn, as they were sent and as they are: one
+    /// byte names a field of the table, which takes as long to check as it is.
+    static func frameCost(ofFields sent: Int, decoded: Int) -> Int {
+        max(sent, decoded / 2) / httpHeadBytesPerFrame
+    }
+
     /// What a refused message of a stream counts in a connection's turn, beside itself: with its
     /// answer it takes a microsecond, as several refused frames do.
     static let frameCostOfRefusedMessage = 3

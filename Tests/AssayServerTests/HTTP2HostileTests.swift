@@ -203,17 +203,36 @@ import Testing
         Line(176, "a head that does not end", .connection, after: 7_000) {
             Bytes.frame(1, 1, 1, Bytes.block(get))
         },
-        Line(177, "a head above the limit of its bytes", .stream) {
+        Line(177, "a head above the limit of its bytes", .status(431)) {
             Bytes.frame(1, 1, 1, Bytes.block(get))
                 + Bytes.frame(
                     9, 0, 1, Bytes.block([("x-a", String(repeating: "x", count: 16_000))]))
                 + Bytes.frame(9, 4, 1, Bytes.block([("x-b", String(repeating: "x", count: 500))]))
         },
-        Line(178, "a bomb of HPACK: one long field, named a thousand times", .stream) {
+        Line(178, "a bomb of HPACK: one long field, named a thousand times", .connection) {
             // A literal that is indexed, and then references to it.
             let value = [UInt8](repeating: 0x78, count: 3_000)
             let entry = [0x40, 1, 0x61] + Bytes.length(value.count) + value
             return block(Bytes.block(get) + entry + [UInt8](repeating: 0xBE, count: 1_000))
+        },
+        Line(259, "the same bomb in trailers", .connection) {
+            let value = [UInt8](repeating: 0x78, count: 3_000)
+            let entry = [0x40, 1, 0x61] + Bytes.length(value.count) + value
+            return Bytes.frame(1, 4, 1, Bytes.block(rpc) + entry)
+                + Bytes.frame(1, 5, 1, [UInt8](repeating: 0xBE, count: 1_000))
+        },
+        Line(260, "trailers above the limit of a head", .stream) {
+            let field = [("x-a", String(repeating: "x", count: 9_000))]
+            return Bytes.head(1, rpc) + Bytes.frame(1, 1, 1, Bytes.block(field))
+                + Bytes.frame(9, 4, 1, Bytes.block(field))
+        },
+        Line(261, "a field of 64 KB in a head that does not end", .connection) {
+            let field = [0x10, 1, 0x61] + Bytes.length(64 << 10)
+            return Bytes.frame(1, 0, 1, Bytes.block(rpc) + field)
+                + many(4) { _ in Bytes.frame(9, 0, 1, [UInt8](repeating: 0x78, count: 16_000)) }
+        },
+        Line(262, "a path above the limit of a target", .status(414)) {
+            Bytes.get(1, "/v1/health?" + String(repeating: "x", count: 8 << 10))
         },
         Line(179, "an index of HPACK that is not used", .connection) { block([0xFF, 0xFF, 0x0F]) },
         Line(180, "a number of HPACK without an end", .connection) {

@@ -82,6 +82,7 @@ struct HTTP2Reading {
         var limits = HTTP2Limits()
         limits.streams = 4
         limits.headListBytes = 600
+        limits.decodedBytes = 200
         limits.unreadAcks = 6
         limits.settings = 8
         limits.controlFrames = 24
@@ -133,9 +134,15 @@ struct HTTP2Reading {
     // MARK: What arrives
 
     private mutating func receive(_ part: Span<UInt8>) throws(HTTP2Fault) {
-        var events: [HTTP2Event] = []
-        try connection.receive(part, into: &events)
-        for event in events { take(event, part) }
+        var start = 0
+        repeat {
+            var events: [HTTP2Event] = []
+            let rest = part.extracting(start...)
+            let used = try connection.receive(rest, into: &events)
+            precondition(used > 0, "a step that uses no bytes")
+            for event in events { take(event, rest) }
+            start += used
+        } while start < part.count
         try write()
         // A flood ends a server's connection. A peer that has said GOAWAY is not read once
         // nothing is left to be sent.
@@ -144,7 +151,8 @@ struct HTTP2Reading {
 
     private mutating func take(_ event: HTTP2Event, _ bytes: Span<UInt8>) {
         switch event {
-        case .head(let number, let head, let bytes):
+        case .refusedHead: break
+        case .head(let number, let head, let bytes, _):
             precondition(streams[number] == nil, "a stream begins twice")
             precondition(head.path.upperBound <= bytes.count)
             precondition(number <= output.last, "a stream behind the last of a GOAWAY")

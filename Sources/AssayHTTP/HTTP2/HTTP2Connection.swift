@@ -7,15 +7,22 @@ import CNghttp2
 /// What a stream has received is given back to its window by `didUse`, which is the backpressure.
 @safe package final class HTTP2Connection {
     var session: OpaquePointer?
+    /// The count of what `session` holds.
+    private let memory: UnsafeMutablePointer<assay_nghttp2_memory>
     let limits: HTTP2Limits
     /// Events of the bytes that are being received or written, and the first received byte.
     private var events: [HTTP2Event] = []
     private var start: UnsafePointer<UInt8>?
-    private var heads: [Int32: HTTP2HeadBuilder] = [:]
+    /// The block of fields that is arriving. No frame of another stream divides it.
+    private var block: HTTP2HeadBuilder?
+    /// Bytes of fields that can be decoded in this step.
+    private var decodableBytes = 0
     var answers: [Int32: HTTP2Answer] = [:]
     /// Bytes of answers that were given and not written.
     package internal(set) var unwrittenBytes = 0
     package internal(set) var meter: HTTP2FrameMeter
+    /// Bytes of fields that were decoded, as RFC 9113, section 6.5.2, counts them.
+    package private(set) var decodedBytes = 0
     /// Whether the peer broke a rule, so that the connection ends.
     package private(set) var hasFailed = false
     /// The number of streams that have ended.
@@ -26,12 +33,17 @@ import CNghttp2
 
     package init(_ limits: HTTP2Limits) {
         self.limits = limits
+        unsafe memory = .allocate(capacity: 1)
+        unsafe memory.initialize(to: assay_nghttp2_memory(held: 0, largest: limits.largestPiece))
         meter = HTTP2FrameMeter(limits)
         unsafe session = makeSession()
         submitSettings()
     }
 
-    deinit { unsafe nghttp2_session_del(session) }
+    deinit {
+        unsafe nghttp2_session_del(session)
+        unsafe memory.deallocate()
+    }
 
     private func makeSession() -> OpaquePointer? {
         var callbacks: OpaquePointer?
@@ -51,7 +63,7 @@ import CNghttp2
         unsafe nghttp2_option_set_no_closed_streams(options, 1)
         var session: OpaquePointer?
         let user = unsafe Unmanaged.passUnretained(self).toOpaque()
-        let code = unsafe nghttp2_session_server_new2(&session, callbacks, user, options)
+        let code = unsafe assay_nghttp2_server_new(&session, callbacks, user, options, memory)
         precondition(code == 0, "nghttp2 has no memory")
         return unsafe session
     }
@@ -73,21 +85,33 @@ import CNghttp2
 
     // MARK: Received bytes
 
-    /// Receives bytes, all of which are used, and appends what they say.
+    /// Receives bytes, and appends what they say. Stops when a step's bytes of fields were decoded.
+    ///
+    /// - Returns: the number of bytes that were used.
     package func receive(
         _ bytes: Span<UInt8>, into received: inout [HTTP2Event]
-    ) throws(HTTP2Fault) {
-        meter.read(bytes)
+    ) throws(HTTP2Fault) -> Int {
         // Not copied: the callbacks append to the caller's memory.
         swap(&events, &received)
         defer { swap(&events, &received) }
-        let code = unsafe bytes.withUnsafeBufferPointer { buffer -> Int in
+        decodableBytes = limits.decodedBytes
+        let used = unsafe bytes.withUnsafeBufferPointer { buffer -> Int in
             unsafe start = buffer.baseAddress
             defer { unsafe start = nil }
-            return unsafe nghttp2_session_mem_recv(session, buffer.baseAddress, buffer.count)
+            let used = unsafe nghttp2_session_mem_recv(session, buffer.baseAddress, buffer.count)
+            // A pause after the last byte: what follows is the end of the block, without fields.
+            guard used == buffer.count, decodableBytes <= 0 else { return used }
+            let end = unsafe nghttp2_session_mem_recv(session, buffer.baseAddress, 0)
+            return end < 0 ? end : used
         }
-        guard code >= 0 else { throw Self.fault(Int32(code)) }
+        guard used >= 0 else { throw Self.fault(Int32(used)) }
+        meter.read(bytes.extracting(..<used))
+        return used
     }
+
+    /// Bytes that nghttp2 holds: tables of both directions, streams, the field that is arriving,
+    /// and frames to be written.
+    package var heldBytes: Int { unsafe memory.pointee.held }
 
     /// Takes the events that writing has caused: streams that have ended.
     package func takeEvents() -> [HTTP2Event] {
@@ -146,25 +170,42 @@ import CNghttp2
             guard let connection = unsafe HTTP2Connection.of(user), let frame = unsafe frame else {
                 return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
             }
-            if unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST {
-                connection.heads[unsafe frame.pointee.hd.stream_id] = HTTP2HeadBuilder()
-            }
+            let isHead = unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
+            connection.block = HTTP2HeadBuilder(connection.limits, isHead: isHead)
             return 0
         }
         unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
-            _, frame, name, nameBytes, value, valueBytes, _, user in
-            guard let connection = unsafe HTTP2Connection.of(user), let frame = unsafe frame else {
+            _, _, name, nameBytes, value, valueBytes, _, user in
+            guard let connection = unsafe HTTP2Connection.of(user) else {
                 return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
             }
             let nameBuffer = unsafe UnsafeBufferPointer(start: name, count: nameBytes)
             let valueBuffer = unsafe UnsafeBufferPointer(start: value, count: valueBytes)
-            let fits = connection.add(
-                unsafe frame.pointee.hd.stream_id, unsafe nameBuffer.span, unsafe valueBuffer.span)
-            return fits ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
+            return connection.add(unsafe nameBuffer.span, unsafe valueBuffer.span)
         }
         // A field with bytes that HTTP forbids ends its stream. Without this it would be ignored.
         unsafe nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks) {
-            _, _, _, _, _, _, _, _ in NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
+            _, _, name, nameBytes, value, valueBytes, _, user in
+            guard let connection = unsafe HTTP2Connection.of(user) else {
+                return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+            }
+            let nameBuffer = unsafe UnsafeBufferPointer(start: name, count: nameBytes)
+            let valueBuffer = unsafe UnsafeBufferPointer(start: value, count: valueBytes)
+            connection.block?.fault = .invalidFieldValue
+            return connection.add(unsafe nameBuffer.span, unsafe valueBuffer.span)
+        }
+        // nghttp2 has reset the stream of a head that no request has.
+        unsafe nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks) {
+            _, frame, code, user in
+            guard let connection = unsafe HTTP2Connection.of(user), let frame = unsafe frame else {
+                return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+            }
+            let isHead = unsafe frame.pointee.hd.type == UInt8(NGHTTP2_HEADERS.rawValue)
+            let isField = [NGHTTP2_ERR_HTTP_HEADER, NGHTTP2_ERR_HTTP_MESSAGING].contains {
+                $0.rawValue == code
+            }
+            if isHead, isField { connection.events.append(.refusedHead(.invalidFieldValue)) }
+            return 0
         }
         unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, user in
             guard let connection = unsafe HTTP2Connection.of(user), let frame = unsafe frame else {
@@ -210,9 +251,16 @@ import CNghttp2
         return unsafe Unmanaged<HTTP2Connection>.fromOpaque(user).takeUnretainedValue()
     }
 
-    private func add(_ stream: Int32, _ name: Span<UInt8>, _ value: Span<UInt8>) -> Bool {
-        // Trailers of a request have no meaning here.
-        heads[stream]?.add(name, value, limit: limits.headListBytes) ?? true
+    /// Adds a field to the block. Every field of every block passes here, and is counted.
+    private func add(_ name: Span<UInt8>, _ value: Span<UInt8>) -> Int32 {
+        let bytes = HTTP2Limits.listBytes(name, value)
+        decodedBytes += bytes
+        decodableBytes -= bytes
+        block?.add(name, value)
+        guard (block?.listBytes ?? 0) <= limits.refusedListBytes else {
+            return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+        }
+        return decodableBytes > 0 ? 0 : NGHTTP2_ERR_PAUSE.rawValue
     }
 
     private func didReceive(_ frame: nghttp2_frame_hd) {
@@ -227,12 +275,14 @@ import CNghttp2
         if type == NGHTTP2_PING.rawValue, frame.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 {
             events.append(.pong)
         }
-        if isHead, let builder = heads.removeValue(forKey: frame.stream_id) {
-            guard let (head, bytes) = builder.finish(ends: ends) else {
-                return reset(frame.stream_id, .protocolError)
+        if isHead, let event = block?.finish(ends: ends, stream: frame.stream_id) {
+            events.append(event)
+            if case .refusedHead(let fault) = event {
+                block = nil
+                return reset(frame.stream_id, fault.status == 400 ? .protocolError : .calm)
             }
-            events.append(.head(stream: frame.stream_id, head, bytes))
         }
+        if isHead { block = nil }
         if ends, isHead || type == NGHTTP2_DATA.rawValue {
             events.append(.end(stream: frame.stream_id))
         }
@@ -259,7 +309,6 @@ import CNghttp2
     }
 
     private func didClose(_ stream: Int32, _ code: UInt32) {
-        heads[stream] = nil
         if let answer = answers.removeValue(forKey: stream) { unwrittenBytes -= answer.unwritten }
         closedStreams += 1
         events.append(.closed(stream: stream, code: code))

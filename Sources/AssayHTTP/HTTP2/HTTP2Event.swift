@@ -4,7 +4,11 @@ import AssayBytes
 package enum HTTP2Event: Sendable {
     /// The head of a request. Its positions are in these bytes. It is as large as thirty other
     /// events, so it has memory of its own: 32 KB of data are up to 3,000 events.
-    indirect case head(stream: Int32, HTTPHead, [UInt8])
+    ///
+    /// The fault says why the head is above a limit; its fields end there.
+    indirect case head(stream: Int32, HTTPHead, [UInt8], HTTPFault?)
+    /// A head that no request can have, of a stream that was reset.
+    case refusedHead(HTTPFault)
     /// Data of a request: a range of the received bytes.
     case data(stream: Int32, Range<Int>)
     /// The request is complete.
@@ -22,38 +26,49 @@ package struct HTTP2Fault: Error, Equatable, CustomStringConvertible {
     package let description: String
 }
 
-/// A request's head while its fields arrive.
+/// A block of fields while it arrives: the head of a request, or its trailers, which have the same
+/// limit and no meaning here.
 struct HTTP2HeadBuilder {
+    private let limits: HTTP2Limits
+    private let isHead: Bool
     private var head = HTTPHead()
     private var bytes: [UInt8] = []
-    private var listBytes = 0
-    private var hasMethod = false
-    private var fault = false
+    /// The size of the fields as RFC 9113, section 6.5.2, counts it.
+    private(set) var listBytes = 0
+    /// Why no request has this block.
+    var fault: HTTPFault?
 
-    /// Adds a field. Returns false if the head is above the limit.
-    mutating func add(_ name: Span<UInt8>, _ value: Span<UInt8>, limit: Int) -> Bool {
-        // RFC 9113, section 6.5.2.
-        listBytes += name.count + value.count + 32
-        guard listBytes <= limit else { return false }
+    init(_ limits: HTTP2Limits, isHead: Bool) {
+        self.limits = limits
+        self.isHead = isHead
+    }
+
+    /// Adds a field. Those above the limit are counted and dropped.
+    mutating func add(_ name: Span<UInt8>, _ value: Span<UInt8>) {
+        listBytes += HTTP2Limits.listBytes(name, value)
+        guard listBytes <= limits.headListBytes else {
+            fault = fault ?? .headTooLarge(limit: limits.headListBytes)
+            return
+        }
+        guard isHead, fault == nil else { return }
         let range = bytes.count..<bytes.count + value.count
         unsafe value.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
-        guard name.count > 0 else { return true }
+        guard name.count > 0 else { return }
         if name[0] == UInt8(ascii: ":") {
             addPseudo(name, value, range)
         } else if let field = HTTPField.named(name) {
             // nghttp2 has refused connection-specific fields, and a second Content-Length.
             if field == .host, let authority = head[.host] {
                 // One name, or two that differ: nothing decides which is meant.
-                if !bytes[authority].elementsEqual(bytes[range]) { fault = true }
-                return true
+                if !bytes[authority].elementsEqual(bytes[range]) { fault = .repeatedField(field) }
+                return
             }
-            if head[field] != nil { fault = true }
+            if head[field] != nil { fault = .repeatedField(field) }
             head[field] = range
             if field == .contentLength, let length = Int(value.httpText) {
                 head.body = .length(length)
             }
         }
-        return true
     }
 
     private mutating func addPseudo(
@@ -62,20 +77,23 @@ struct HTTP2HeadBuilder {
         if name.equals(":method") {
             head.method = HTTPHead.Method(named: value)
         } else if name.equals(":authority") {
-            if !HTTPHost.isValid(value) { fault = true }
+            if limits.needsHost, !HTTPHost.isValid(value) { fault = .invalidHost }
             head[.host] = range
         } else if name.equals(":path") {
+            let limit = HTTPLimits().targetBytes
+            if value.count > limit { fault = .targetTooLong(limit: limit) }
             let mark = value.firstIndex(of: UInt8(ascii: "?"), from: 0)
             head.path = range.lowerBound..<range.lowerBound + (mark ?? value.count)
             if let mark { head.query = range.lowerBound + mark + 1..<range.upperBound }
         }
     }
 
-    /// The head, and the bytes of its positions; nil for one that no request can have.
+    /// What the block says; nil for trailers within their limit.
     ///
     /// - Parameter ends: whether the request has no body.
-    func finish(ends: Bool) -> (HTTPHead, [UInt8])? {
-        guard !fault else { return nil }
+    func finish(ends: Bool, stream: Int32) -> HTTP2Event? {
+        if let fault, !isHead || fault.status == 400 { return .refusedHead(fault) }
+        guard isHead else { return nil }
         var head = head
         if ends {
             head.body = .length(0)
@@ -83,7 +101,7 @@ struct HTTP2HeadBuilder {
             // Of unknown size, as a chunked body is.
             head.body = .chunked
         }
-        return (head, bytes)
+        return .head(stream: stream, head, bytes, fault)
     }
 }
 

@@ -16,10 +16,12 @@ package struct HTTP2FrameMeter: Sendable {
     /// Whether the next byte is the length of the padding of DATA.
     private var awaitsPadding = false
     /// Whether a head goes on in CONTINUATION.
-    private var isWithinHead = false
+    package private(set) var isWithinHead = false
 
     /// The frames that were read.
     package private(set) var frames = 0
+    /// Bytes of heads and trailers that were read, as they were sent.
+    package private(set) var fieldBytes = 0
     /// How many more frames without a request or data are admitted.
     private var controlLeft: Int
     /// How many more requests can be given up.
@@ -98,9 +100,11 @@ package struct HTTP2FrameMeter: Sendable {
         frames += 1
         switch type {
         case Self.headers:
+            fieldBytes += length
             isWithinHead = flags & Self.endOfHead == 0
             grant(Self.framesPerRequest)
         case Self.continuation:
+            fieldBytes += length
             if flags & Self.endOfHead != 0 { isWithinHead = false }
             controlLeft -= 1
         case Self.data:

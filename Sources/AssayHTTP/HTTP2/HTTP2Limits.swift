@@ -8,6 +8,17 @@ package struct HTTP2Limits: Sendable {
     package var connectionWindow: Int32 = 1 << 20
     /// Bytes of the names and values of one head, and 32 for each as RFC 9113 counts them.
     package var headListBytes = 16 << 10
+    /// The same of a block that is refused, head or trailers. A larger one ends the connection: a
+    /// field of the dynamic table takes one byte, and 4 KB to decode.
+    package var refusedListBytes = 128 << 10
+    /// The largest piece of memory that nghttp2 gets: a field of `headListBytes` in Huffman code,
+    /// for which it reserves twice the encoded size. Its own buffers have 16 KB. A larger field
+    /// ends the connection: it would be held whole before its size is known.
+    package var largestPiece = 33 << 10
+    /// Bytes of fields that are decoded in one step. The rest waits for the connection's next turn.
+    package var decodedBytes = 64 << 10
+    /// Whether a request has to name a host: `HTTPOriginPolicy.Binding.needsHost`.
+    package var needsHost = true
     /// Answers to PING and SETTINGS that the peer has not read. A peer with more is cut off.
     package var unreadAcks = 100
     /// Settings in one frame. There are seven.
@@ -23,4 +34,9 @@ package struct HTTP2Limits: Sendable {
     package var resetsPerSecond = 30
 
     package init() {}
+
+    /// The size of a field (RFC 9113, section 6.5.2), which also is about what it costs to decode.
+    static func listBytes(_ name: Span<UInt8>, _ value: Span<UInt8>) -> Int {
+        name.count + value.count + 32
+    }
 }

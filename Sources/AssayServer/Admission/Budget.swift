@@ -40,6 +40,8 @@ final class Budget {
     /// Memory of streams that have begun, apart from what they hold. It has the limit of answers,
     /// which are due on them.
     private var open = 0
+    /// What engines of protocols hold for their connections: tables, and heads that arrive.
+    private var engines = 0
     /// Expected bytes of answers to accepted requests that are not encoded yet.
     private(set) var due = 0
 
@@ -90,12 +92,13 @@ final class Budget {
         unwritten += held.unwritten - former.unwritten
         collected += held.body - former.body
         open += held.open - former.open
+        engines += held.engine - former.engine
         borrowHeld()
     }
 
     var held: Int {
         let received = max(evidence - state + buffered + parsing, receivedBytes())
-        return received + state + parsed + receipts + unwritten + open
+        return received + state + parsed + receipts + unwritten + open + engines
     }
 
     /// Whether the limit is exceeded, so that no more is accepted until memory is freed.
@@ -308,6 +311,8 @@ struct HeldBytes {
     var unwritten = 0
     /// Streams that have begun and not ended.
     var open = 0
+    /// What the protocol's engine holds.
+    var engine = 0
     /// The part of `unread` that is the body of a request which is read whole.
     var body = 0
 }
@@ -317,6 +322,7 @@ extension HeldBytes {
         unread = connection.stream.received.unreadCount + connection.session.collectedBytes
         unwritten = connection.unwrittenCount + connection.session.heldBackBytes
         open = connection.session.openBytes
+        engine = connection.session.engineBytes
         body = connection.heldBody
     }
 }

@@ -7,7 +7,7 @@ import AssayWire
 /// request of its own, whose id has the number of the line in its upper half.
 final class HTTP2Session: RequestSession {
     let endpoint: Endpoint
-    let engine = HTTP2Connection(HTTP2Limits())
+    let engine: HTTP2Connection
     var streams: [Int32: HTTP2Stream] = [:]
     /// What was received and not looked at yet: events, and the bytes that they speak of, which are
     /// at the front of the connection's received bytes.
@@ -16,6 +16,8 @@ final class HTTP2Session: RequestSession {
     /// Streams that end in these events. A request that is given up with its first bytes is not
     /// begun.
     private var closed: Set<Int32> = []
+    /// Bytes of the heads among these events, at most.
+    private var eventBytes = 0
     var received: SlabBytes?
     /// Streams whose requests have not arrived.
     var arrivingCount = 0
@@ -43,6 +45,9 @@ final class HTTP2Session: RequestSession {
 
     init(_ endpoint: Endpoint, at now: UInt64) {
         self.endpoint = endpoint
+        var limits = HTTP2Limits()
+        limits.needsHost = HTTPOriginPolicy.Binding(endpoint).needsHost
+        engine = HTTP2Connection(limits)
         lastSweep = now
     }
 
@@ -58,7 +63,8 @@ final class HTTP2Session: RequestSession {
     /// None that would stop reading: the peer's windows hold them back, and it has to widen these.
     var waitingBytes: Int { 0 }
     var heldBackBytes: Int { engine.unwrittenBytes }
-    var openBytes: Int { streams.count * HTTP2Stream.memory }
+    var openBytes: Int { streams.count * HTTP2Stream.memory + eventBytes }
+    var engineBytes: Int { engine.heldBytes }
     var isCollecting: Bool { collectedBytes > 0 }
     /// Also without a stream, from the drain's notice until the client knows the last one.
     var isBusy: Bool {
@@ -116,6 +122,13 @@ final class HTTP2Session: RequestSession {
     func takeNext(_ connection: Connection) -> Bool {
         guard next < events.count else {
             guard let unread = connection.stream.received.unread else { return false }
+            // As in HTTP/1.1: a head that is not complete has no request that could be refused.
+            if connection.context.budget.isFull, engine.meter.isWithinHead,
+                engine.heldBytes > connection.limits.unansweredBytes
+            {
+                connection.end(.connectionMemoryExhausted)
+                return true
+            }
             receive(unread.extracting(0..<min(unread.count, Self.step)), connection)
             return true
         }
@@ -125,19 +138,25 @@ final class HTTP2Session: RequestSession {
     }
 
     private func receive(_ bytes: SlabBytes, _ connection: Connection) {
-        let (frames, formerlyClosed) = (engine.meter.frames, engine.closedStreams)
+        let before = engine.meter
+        let (decoded, formerlyClosed) = (engine.decodedBytes, engine.closedStreams)
+        let used: Int
         do throws(HTTP2Fault) {
-            try engine.receive(bytes.span, into: &events)
+            used = try engine.receive(bytes.span, into: &events)
         } catch {
             return fail("invalid HTTP/2", connection)
         }
-        received = bytes
+        received = bytes.extracting(0..<used)
+        eventBytes = engine.decodedBytes - decoded
         next = 0
         closed.removeAll()
         if engine.closedStreams != formerlyClosed {
             for case .closed(let number, _) in events { closed.insert(number) }
         }
-        connection.reading.use(1 + (engine.meter.frames - frames) / Self.framesPerRequest)
+        connection.reading.use(
+            1 + (engine.meter.frames - before.frames) / Self.framesPerRequest
+                + ServerLimits.frameCost(
+                    ofFields: engine.meter.fieldBytes - before.fieldBytes, decoded: eventBytes))
         switch engine.meter.flood {
         case .frames: return fail("a flood of frames of HTTP/2", connection)
         case .resets: return fail("a flood of streams that are given up", connection)
@@ -154,6 +173,7 @@ final class HTTP2Session: RequestSession {
         streamInPlace = nil
         connection.skip(received?.count ?? 0)
         received = nil
+        eventBytes = 0
         events.removeAll(keepingCapacity: events.capacity <= Self.eventsKept)
         next = 0
         connection.beginPace(began: connection.lastArrival)
@@ -191,7 +211,10 @@ final class HTTP2Session: RequestSession {
     /// Takes an event. Returns false if it waits.
     private func take(_ event: HTTP2Event, _ connection: Connection) -> Bool {
         switch event {
-        case .head(let number, let head, let bytes):
+        case .refusedHead(let fault):
+            next += 1
+            connection.telemetry.logFault(fault.logReason)
+        case .head(let number, let head, let bytes, let fault):
             let target = HTTPTarget(bytes.span.extracting(head.path))
             if closed.contains(number) {
                 next += 1
@@ -207,7 +230,7 @@ final class HTTP2Session: RequestSession {
                 return false
             }
             next += 1
-            begin(number, head, bytes, target, connection)
+            begin(number, head, bytes, target, fault, connection)
         case .data(let number, let range): return take(range, number, connection)
         case .end(let number):
             next += 1
@@ -224,9 +247,9 @@ final class HTTP2Session: RequestSession {
 
     private func begin(
         _ number: Int32, _ head: HTTPHead, _ bytes: [UInt8], _ target: HTTPTarget?,
-        _ connection: Connection
+        _ fault: HTTPFault?, _ connection: Connection
     ) {
-        connection.reading.use(ServerLimits.frameCost(ofHTTPHead: bytes.count))
+        connection.reading.use(1)
         guard canMakeAnswers(connection) else {
             connection.telemetry.logFault("the peer does not read its answers")
             engine.reset(number, .refusedStream)
@@ -242,6 +265,10 @@ final class HTTP2Session: RequestSession {
         arrivingCount += 1
         guard connection.context.budget.canAnswer(unread: 0, due: openBytes) else {
             return refuseForMemory(stream, connection)
+        }
+        if let fault {
+            connection.telemetry.logFault(fault.logReason)
+            return refuse(stream.id, HTTPProblem(fault), connection)
         }
         let plan = decide(
             head, bytes.span, target, stream.id, unread: isWhole(number) ? .max : 0, connection)

@@ -39,6 +39,8 @@ protocol Session: AnyObject {
     var heldBackBytes: Int { get }
     /// Memory of requests that have begun to arrive or whose answers are due, whatever they hold.
     var openBytes: Int { get }
+    /// Bytes that the protocol's engine holds.
+    var engineBytes: Int { get }
     /// Bytes that the session has collected itself.
     var collectedBytes: Int { get }
     /// Whether what is arriving is the body of a request that is read whole, and so held.
@@ -78,6 +80,7 @@ extension Session {
     var isBusy: Bool { false }
     var heldBackBytes: Int { 0 }
     var openBytes: Int { 0 }
+    var engineBytes: Int { 0 }
     var acceptsWhileDraining: Bool { false }
     func didAccept(_ port: ReplyPort) {}
     func willFlush(_ connection: Connection) {}
