@@ -120,6 +120,39 @@ import Testing
         }
     }
 
+    @Test("line 263: a client speaks the protocol that it has agreed to")
+    func agreedProtocol() throws {
+        let pki = try TestPKI()
+        let http1 = Array(
+            "GET /v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
+        try withServer {
+            $0.listen.append(.https(host: "127.0.0.1", port: 0))
+            $0.tls = try? pki.server(ofClients: false)
+        } _: { test in
+            for (offer, bytes, answer) in [
+                ([], http1, "HTTP/1.1 200"), (["http/1.1"], http1, "HTTP/1.1 200"),
+                (["h2", "http/1.1"], http1, nil),
+                (["http/1.1"], HTTP2Bytes.start, nil), (["h2"], HTTP2Bytes.start, "\0"),
+                ([], HTTP2Bytes.start, "\0"),
+            ] as [([String], [UInt8], String?)] {
+                let client = try BlockingClient(test.server.endpoints[2])
+                let peer = OpenSSLPeer(OpenSSLPeer.Offer(protocols: offer))
+                #expect(try peer.handshake(over: client))
+                peer.write(bytes)
+                try client.send(peer.take())
+                client.finishWriting()
+                peer.feed((try? client.receiveToEnd()) ?? [])
+                let received = peer.read()
+                if let answer {
+                    #expect(received.starts(with: answer.utf8), "\(offer)")
+                } else {
+                    #expect(received.isEmpty, "\(offer)")
+                }
+            }
+            #expect(test.log.count(of: "another protocol than TLS has agreed") == 1)
+        }
+    }
+
     private static func read(_ server: inout TLSSession) -> (bytes: Int, hasFailed: Bool) {
         var bytes: [UInt8] = []
         for _ in 0..<1_000 {

@@ -65,6 +65,10 @@ extension Stream {
             || tls.session.peerNames.map(context.clientNames.allow) ?? false
     }
 
+    /// The protocol that client and server have agreed to speak; nil without TLS, or if the client
+    /// named none.
+    package var agreedProtocol: ApplicationProtocol? { tls?.session.selectedProtocol }
+
     // MARK: Reading
 
     /// Lends memory that all streams of a loop share. Each read is consumed before the next.

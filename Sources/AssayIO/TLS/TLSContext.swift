@@ -166,7 +166,7 @@ private struct Owner: ~Copyable {
         unsafe SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in 0 }
     }
 
-    /// The groups of key exchanges, most preferred first: those of RFC 8446, section 9.1, and P-384.
+    /// The groups of key exchanges, most preferred first: those of RFC 8446, 9.1, and P-384.
     /// Without a list OpenSSL accepts finite fields up to ffdhe8192, of which one handshake costs
     /// as much as a hundred of X25519, whatever the client has proven until then (CVE-2002-20001).
     private static let groups = "X25519:P-256:P-384"

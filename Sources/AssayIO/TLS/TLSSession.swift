@@ -216,6 +216,16 @@ package struct TLSSession: ~Copyable {
 
     // MARK: The peer
 
+    /// The protocol that the server has selected (RFC 7301); nil if the client named none.
+    var selectedProtocol: ApplicationProtocol? {
+        var octets: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        unsafe SSL_get0_alpn_selected(session, &octets, &count)
+        guard unsafe octets != nil else { return nil }
+        // The two that `assay_select_protocol` knows.
+        return count == 2 ? .http2 : .http1
+    }
+
     /// Whether the context's authorities trust the peer's certificate. Costs a public-key
     /// operation for each certificate of its chain.
     func peerIsTrusted(by context: TLSContext) -> Bool {
@@ -228,6 +238,11 @@ package struct TLSSession: ~Copyable {
         guard let certificate = unsafe SSL_get0_peer_certificate(session) else { return nil }
         return unsafe PeerNames.all(of: certificate)
     }
+}
+
+/// What a client of TLS and a server have agreed to speak.
+package enum ApplicationProtocol: Sendable {
+    case http1, http2
 }
 
 private enum PeerNames {

@@ -8,7 +8,14 @@ extension HTTPSession {
     func takeHead(_ connection: Connection, _ unread: SlabBytes) -> Bool {
         // The preface begins a connection, and nothing else.
         if !responses.hasBegun {
-            switch HTTP2Preface(unread.span) {
+            let preface = HTTP2Preface(unread.span)
+            guard preface == .incomplete || isAgreed(preface, connection) else {
+                // RFC 9113, section 3.4; RFC 7301, section 3.2.
+                connection.telemetry.logFault("another protocol than TLS has agreed")
+                connection.end(nil)
+                return true
+            }
+            switch preface {
             case .complete:
                 connection.speak(HTTP2Session(endpoint, at: connection.now))
                 return connection.session.takeNext(connection)
@@ -46,6 +53,15 @@ extension HTTPSession {
         connection.reading.use(ServerLimits.frameCost(ofHTTPHead: head.end))
         begin(head, bytes, target, connection)
         return true
+    }
+
+    /// Whether the version of HTTP that the first bytes have is the one that ALPN has selected.
+    private func isAgreed(_ preface: HTTP2Preface, _ connection: Connection) -> Bool {
+        switch connection.stream.agreedProtocol {
+        case nil: true
+        case .http1: preface == .none
+        case .http2: preface == .complete
+        }
     }
 
     /// Starts a request: decides what happens to its body, and answers what needs none.
