@@ -74,7 +74,7 @@ enum ReceiptSuite {
         return Measurement(name, units: units) {
             let explanation = Explanation(
                 receipt.span, as: nil, trust: verifier.trust, policy: policy, at: now)
-            precondition(explanation.isVerified && !explanation.json.isEmpty)
+            precondition(explanation.isVerified && !explanation.json(next: []).isEmpty)
         }
     }
 
