@@ -166,10 +166,12 @@ finished() { # NAME
 
 # Prints why a step failed, by what it printed.
 reasons() { # FILE STATUS
-    local issue='✘ .* recorded an issue|^↳|✘ Test run|Fatal error|Segmentation fault|Illegal instruction|Aborted|Killed|Terminated'
+    local text issue='✘ .* recorded an issue|^↳|✘ Test run|Fatal error|Segmentation fault|Illegal instruction|Aborted|Killed|Terminated'
     local fault='error:|Error: |ERROR:|WARNING: ThreadSanitizer|<-- unexpected|FAILED|DEFECT'
     # The first kind that there is: a test's log has errors that the test expects.
-    grep -m 12 -E "$issue" "$1" || grep -m 12 -E "$fault" "$1" || tail -n 8 "$1"
+    text=$(sed 's/\x1b\[[0-9;]*m//g' "$1" | tr -d '\0') # without colours
+    grep -m 12 -E "$issue" <<<"$text" || grep -m 12 -E "$fault" <<<"$text" ||
+        if [ -n "$text" ]; then tail -n 8 <<<"$text"; fi
     echo "exit status $2"
 }
 

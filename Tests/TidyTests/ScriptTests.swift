@@ -67,10 +67,11 @@ struct ScriptTests {
         "why a step failed",
         arguments: [
             (
-                #"echo 'an expected error: here'; echo '✘ Test "a" recorded an issue at A.swift:1'"#,
+                #"echo 'an error: here'; echo '✘ Test "a" recorded an issue at A.swift:1'"#,
                 [#"✘ Test "a" recorded an issue at A.swift:1"#]
             ),
             ("echo much; echo 'a.swift:1:2: error: no such'", ["a.swift:1:2: error: no such"]),
+            (#"printf '\e[91m✘\e[0m Test a recorded an issue'"#, ["✘ Test a recorded an issue"]),
             ("echo neither", ["neither"]), (":", []),
         ])
     func reasons(command: String, expected: [String]) throws {
