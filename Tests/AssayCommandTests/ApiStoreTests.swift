@@ -68,7 +68,7 @@ import Testing
             ["statuses", id], ["history", "--all", id], ["transaction", id],
             ["app-transaction", customer.appTransaction], ["refunds", "--all", id],
             [
-                "notifications", "--all", "--transaction", id, "--start", "2025-01-01T00:00:00Z",
+                "notifications", "--all", "--transaction", id, "--start", "2024-12-20T00:00:00Z",
                 "--end", "2025-01-08T00:00:00Z",
             ],
         ]
@@ -119,7 +119,7 @@ import Testing
         #expect(Self.isFound(order, in: "Production"), "\(order.error)")
         let none = try api(["order", "--environment", "Sandbox", customers[1].order])
         #expect(none.status == 2 && none.error.contains("the sandbox has no orders"))
-        let span = ["--start", "2025-01-01T00:00:00Z", "--end", "2025-01-08T00:00:00Z"]
+        let span = ["--start", "2024-12-20T00:00:00Z", "--end", "2025-01-08T00:00:00Z"]
         for (options, environment) in [
             ([], "Production"), (["--environment", "Sandbox"], "Sandbox"),
         ] {

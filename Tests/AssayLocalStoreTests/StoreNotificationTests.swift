@@ -260,7 +260,9 @@ struct StoreNotificationTests {
             "cancelled before the end", bought, transactions(#""100":{"expiresDate":"41d"}"#),
             ended(1),
             sends: "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED"),
-        Case("renewal off", bought, off, sends: "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED"),
+        Case(
+            "renewal off at the end of the period", bought, off,
+            sends: "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED, EXPIRED VOLUNTARY"),
         Case("renewal off as before", bought, off, off, sends: ""),
         Case(
             "renewal on", bought, off, renewal(#""autoRenewStatus":1"#),
@@ -324,9 +326,10 @@ struct StoreNotificationTests {
         try store.store.add(Scenario(json: Array(file.utf8)), .production)
         var before = 0
         store.deliver()
-        while let next = store.store.customers[0].life.nextEvent?.at {
+        let life = store.store.customers[0].life
+        for step in life.scenario.steps.dropFirst(life.stepsTaken) {
             before = store.posted.count
-            store.store.move(to: next)
+            store.store.move(to: life.start.advanced(by: step.at))
             store.deliver()
         }
         let words = try store.posted[(test.steps.count > 1 ? before : 0)...].map { body in

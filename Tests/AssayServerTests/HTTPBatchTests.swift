@@ -187,7 +187,8 @@ struct HTTPBatchTests {
                 #expect(response.status == 400, "\(json)")
                 #expect(response.member("detail")?.contains(reason) == true, "\(response.text)")
             }
-            let unknown = try client.ask(HTTPClient.post("/v1/entitlements?app=x", json: "{}"))
+            let evidence = "{\"signedPayload\":\"a\"}"
+            let unknown = try client.ask(HTTPClient.post("/v1/entitlements?app=x", json: evidence))
             #expect(unknown.status == 404)
         }
     }

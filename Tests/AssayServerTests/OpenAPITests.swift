@@ -250,8 +250,10 @@ struct OpenAPITests {
                 cases.append((path, method, request(path, json + length), isApple ? 200 : 413))
             }
             if isApple || route == .entitlements {
-                let body = "Content-Length: 2\r\n"
-                let named = request(path + "?app=other", json + body) + Array("{}".utf8)
+                // Evidence, so that entitlements are asked of something.
+                let evidence = Array("{\"signedPayload\":\"a\"}".utf8)
+                let body = "Content-Length: \(evidence.count)\r\n"
+                let named = request(path + "?app=other", json + body) + evidence
                 cases.append((path, method, named, isApple ? 200 : 404))
             }
             return cases

@@ -268,11 +268,10 @@ import Testing
         ) throws -> [UInt8] {
             let name = DistinguishedName(commonName: "StoreKit Testing")
             var builder = try CertificateBuilder(
-                subject: name, issuer: issuer, publicKeyOf: key,
-                notBefore: Fixture.validity.notBefore, notAfter: Fixture.validity.notAfter,
-                extensions: extensions)
+                subject: name, issuer: issuer, publicKeyOf: key, notBefore: Fixture.time(-86_400),
+                notAfter: Fixture.time(86_400), extensions: extensions)
             if extensions.isEmpty { builder.version = nil }
-            return try builder.signed(by: key)
+            return try builder.issue(for: key, signedBy: key).der
         }
         let own = DistinguishedName(commonName: "StoreKit Testing")
         let other = DistinguishedName(commonName: "Example Root")
