@@ -102,7 +102,7 @@ extension HTTP2HostileTests {
         Line(235, "GOAWAY, and requests after it", .closed) {
             Bytes.frame(7, 0, 0, [0, 0, 0, 0, 0, 0, 0, 0]) + Bytes.get(1, "/v1/health")
         },
-        Line(236, "trailers", .grpc(3)) {
+        Line(236, "trailers", .grpc(13)) {
             Bytes.head(1, rpc) + Bytes.data(1, RPCBytes.frame([0xFF]))
                 + Bytes.frame(1, 5, 1, Bytes.block([("x-a", "1")]))
         },
@@ -125,20 +125,20 @@ extension HTTP2HostileTests {
     static let verifyStream = Bytes.fields("/assay.v1.Verifier/VerifyStream")
 
     static let callLines: [Line] = [
-        Line(240, "a message of another length than its prefix says", .grpc(3)) {
+        Line(240, "a message of another length than its prefix says", .grpc(13)) {
             Bytes.head(1, rpc) + Bytes.data(1, [0, 0, 0, 0, 9, 1], ends: true)
         },
-        Line(241, "a message of 4 GB", .grpc(3)) {
+        Line(241, "a message of 4 GB", .grpc(13)) {
             Bytes.head(1, rpc) + Bytes.data(1, [0, 255, 255, 255, 255, 1], ends: true)
         },
-        Line(242, "two messages of a call that has one", .grpc(3)) {
+        Line(242, "two messages of a call that has one", .grpc(12)) {
             let message = RPCBytes.frame(RPCBytes.request(try Minted.transaction.get()))
             return Bytes.head(1, rpc) + Bytes.data(1, message + message, ends: true)
         },
-        Line(243, "flags of a message that do not exist", .grpc(3)) {
+        Line(243, "flags of a message that do not exist", .grpc(13)) {
             Bytes.head(1, rpc) + Bytes.data(1, [0x80, 0, 0, 0, 0], ends: true)
         },
-        Line(244, "a compressed message, and no name of the compression", .grpc(3)) {
+        Line(244, "a compressed message, and no name of the compression", .grpc(13)) {
             Bytes.head(1, rpc) + Bytes.data(1, [1, 0, 0, 0, 1, 0], ends: true)
         },
         Line(245, "a time limit that is none", .grpc(3)) {

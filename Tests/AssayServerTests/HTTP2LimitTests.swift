@@ -130,6 +130,34 @@ import Testing
             }
     }
 
+    @Test("a request over a Unix socket has any authority, as gRPC's clients send a path or nothing")
+    func authorities() throws {
+        for (authority, isHost) in [
+            ("localhost", true), ("tmp%2Fs.sock", true), ("[::1]:1", true),
+            ("user@localhost", false), ("%zz", false),
+        ] {
+            for needsHost in [true, false] {
+                var limits = HTTP2Limits()
+                limits.needsHost = needsHost
+                let connection = HTTP2Connection(limits)
+                let fields = Bytes.fields(RPCBytes.verify).map {
+                    $0.0 == ":authority" ? ($0.0, authority) : $0
+                }
+                let bytes = HTTP2Bytes.start + Bytes.head(1, fields)
+                var events: [HTTP2Event] = []
+                _ = try connection.receive(bytes.span, into: &events)
+                var (isHead, fault): (Bool, HTTPFault?) = (false, nil)
+                for event in events {
+                    if case .head = event { isHead = true }
+                    if case .refusedHead(let found) = event { fault = found }
+                }
+                let isAccepted = isHost || !needsHost
+                #expect(isHead == isAccepted, "\(authority), \(needsHost)")
+                #expect(fault == (isAccepted ? nil : .invalidHost), "\(authority), \(needsHost)")
+            }
+        }
+    }
+
     @Test("a step decodes a bounded number of bytes of fields, and the next one goes on there")
     func steps() throws {
         let bytes = HTTP2Bytes.start + Self.namedHeads(50)
@@ -425,7 +453,7 @@ import Testing
         let table: [(name: String, fields: [Bytes.Field], status: Int?)] = [
             ("none", get, 200), ("unknown", get + [("x-other", "1")], 200),
             ("12 KB", get + (0..<3).map { ("x-\($0)", long) }, 200),
-            ("20 KB", get + (0..<5).map { ("x-\($0)", long) }, nil),
+            ("20 KB", get + (0..<5).map { ("x-\($0)", long) }, 431),
             ("400 fields", get + (0..<400).map { ("x-\($0)", "1") }, 200),
             ("connection", get + [("connection", "close")], nil),
             ("transfer-encoding", get + [("transfer-encoding", "chunked")], nil),

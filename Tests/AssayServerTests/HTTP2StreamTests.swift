@@ -96,13 +96,13 @@ import Testing
         let token = try Minted.transaction.get()
         let good = Self.request(1, token)
         let table: [(name: String, body: [UInt8], ends: Bool, code: Int)] = [
-            ("flags", good + [9, 0, 0, 0, 1, 0], false, 3),
+            ("flags", good + [9, 0, 0, 0, 1, 0], false, 13),
             (
                 "a message above the limit",
                 good + [0, 0xFF, 0, 0, 0, 0xA2, 1, 0xF0, 0xFF, 0xFF, 7], false, 8
             ),
-            ("half a message", good + good.dropLast(), true, 3),
-            ("half a prefix", good + [0, 0], true, 3),
+            ("half a message", good + good.dropLast(), true, 13),
+            ("half a prefix", good + [0, 0], true, 13),
             ("nothing", [], true, 0),
         ]
         for (name, body, ends, code) in table {
@@ -184,7 +184,7 @@ import Testing
         peer.send(Bytes.head(5, Bytes.fields(watch), ends: true))
         #expect(peer[1].messages == [[8, 1]] && !peer[1].hasEnded)
         #expect(peer[3].messages == [[8, 3]] && !peer[3].hasEnded)
-        #expect(peer[5].grpcStatus == 3)
+        #expect(peer[5].grpcStatus == 12)
         server.pass(milliseconds: 600_000)
         peer.receive()
         #expect(peer[1].messages == [[8, 1]])

@@ -142,7 +142,7 @@ import Testing
             (RPCBytes.verify, RPCBytes.request([]), [], 3),
             (RPCBytes.verify, RPCBytes.request(token, kind: nil), [], 12),
             (RPCBytes.verify, RPCBytes.request(token, app: "nowhere"), [], 5),
-            (RPCBytes.verify, [0xFF], [], 3),
+            (RPCBytes.verify, [0xFF], [], 13),
             (RPCBytes.verify, RPCBytes.request(token), [("grpc-timeout", "x")], 3),
             (RPCBytes.verify, RPCBytes.request(token), [("grpc-encoding", "zstd")], 12),
             ("/assay.v1.Verifier/Other", [], [], 12),

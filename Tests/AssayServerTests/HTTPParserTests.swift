@@ -115,7 +115,7 @@ enum HTTPFaults {
         Case(
             "a control character in the target", line("GET /\u{1} HTTP/1.1"),
             .invalidRequestLine),
-        Case("CONNECT", line("CONNECT localhost:443 HTTP/1.1"), .invalidRequestLine),
+        Case("CONNECT with a path", line("CONNECT localhost/a HTTP/1.1"), .invalidHost),
         Case("another protocol", "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}", .invalidRequestLine),
         Case(
             "a long target", line("GET /\(String(repeating: "a", count: 9_000)) HTTP/1.1"),
@@ -235,6 +235,7 @@ struct HTTPParserTests {
         ("\r\nOPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", Expected(method: .options, path: "*")),
         ("GET http://b:1/p?q HTTP/1.1\r\nHost: a\r\n\r\n", Expected(method: .get, query: "q")),
         ("GET https://b HTTP/1.1\r\nHost: a\r\n\r\n", Expected(method: .get, path: "")),
+        ("CONNECT b:443 HTTP/1.1\r\nHost: a\r\n\r\n", Expected(method: .connect, path: "")),
         ("GET HtTp://b/p HTTP/1.1\r\nHost: a\r\n\r\n", Expected(method: .get)),
         ("GET /p HTTP/1.0\r\n\r\n", Expected(method: .get, keepsAlive: false)),
         (

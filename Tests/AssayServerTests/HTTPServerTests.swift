@@ -38,7 +38,7 @@ struct HTTPServerTests {
             400, "both"
         ),
         ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding: gzip\r\n\r\n", 400, "chunked"),
-        ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n5;a=b\r\n", 400, "chunk"),
+        ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n5,a=b\r\n", 400, "chunk"),
         (
             "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", 400, "chunk"
         ),

@@ -11,7 +11,11 @@ package enum Gzip {
     package static func decompress(
         _ bytes: Span<UInt8>, limit: Int
     ) throws(GzipError) -> [UInt8] {
-        guard bytes.count >= trailerBytes, let size = statedSize(of: bytes) else {
+        // Its end means nothing otherwise.
+        guard bytes.count < 2 || bytes[0] == 0x1F && bytes[1] == 0x8B else {
+            throw .invalidHeader
+        }
+        guard let size = statedSize(of: bytes) else {
             throw .truncated
         }
         guard size <= limit else { throw .tooLarge(limit: limit) }

@@ -63,8 +63,8 @@ final class HTTP2Session: RequestSession {
     /// None that would stop reading: the peer's windows hold them back, and it has to widen these.
     var waitingBytes: Int { 0 }
     var heldBackBytes: Int { engine.unwrittenBytes }
-    var openBytes: Int { streams.count * HTTP2Stream.memory + eventBytes }
-    var engineBytes: Int { engine.heldBytes }
+    var openBytes: Int { streams.count * HTTP2Stream.memory }
+    var engineBytes: Int { engine.heldBytes + eventBytes }
     var isCollecting: Bool { collectedBytes > 0 }
     /// Also without a stream, from the drain's notice until the client knows the last one.
     var isBusy: Bool {
@@ -122,13 +122,6 @@ final class HTTP2Session: RequestSession {
     func takeNext(_ connection: Connection) -> Bool {
         guard next < events.count else {
             guard let unread = connection.stream.received.unread else { return false }
-            // As in HTTP/1.1: a head that is not complete has no request that could be refused.
-            if connection.context.budget.isFull, engine.meter.isWithinHead,
-                engine.heldBytes > connection.limits.unansweredBytes
-            {
-                connection.end(.connectionMemoryExhausted)
-                return true
-            }
             receive(unread.extracting(0..<min(unread.count, Self.step)), connection)
             return true
         }
@@ -157,6 +150,11 @@ final class HTTP2Session: RequestSession {
             1 + (engine.meter.frames - before.frames) / Self.framesPerRequest
                 + ServerLimits.frameCost(
                     ofFields: engine.meter.fieldBytes - before.fieldBytes, decoded: eventBytes))
+        // A head that is not complete has no request that could be refused, and its memory is needed.
+        if engine.meter.isWithinHead, connection.context.budget.isFull {
+            connection.telemetry.logFault("memory is full: a head was not read to its end")
+            return connection.stream.close()
+        }
         switch engine.meter.flood {
         case .frames: return fail("a flood of frames of HTTP/2", connection)
         case .resets: return fail("a flood of streams that are given up", connection)

@@ -35,7 +35,7 @@ final class SimulatedServer {
     }
 
     static let frames = Endpoint.unix(path: "/simulated/frames")
-    static let http = Endpoint.unixHTTP(path: "/simulated/http")
+    static let http = Endpoint.http(host: "127.0.0.1", port: 7445)
 
     /// - Parameter sliceNanoseconds: how long a slice of verifications takes.
     init(
