@@ -53,8 +53,9 @@ import Testing
         Case(expectations: Expectations(appAccountToken: account.uppercased())),
         Case(
             expectations: Expectations(appAccountToken: "user-123"),
-            text: #"the expected app account token "user-123" is not a UUID"#),
-        Case(expectations: Expectations(appAccountToken: ""), text: "is not a UUID"),
+            text: #"the expected app account token is not a UUID, as every appAccountToken of "#
+                + #"the App Store is: "user-123""#),
+        Case(expectations: Expectations(appAccountToken: ""), text: "appAccountToken is empty"),
         Case(
             expectations: Expectations(appAccountToken: account + "0"), text: "is not a UUID"),
         Case(expectations: Expectations(notOlderThan: Timestamp(milliseconds: first))),
@@ -96,7 +97,14 @@ import Testing
         var message: [UInt8] = []
         codec.encode(RequestHead(id: 7, call: call), into: &message)
         var evidence = MessageBuilder()
-        if !body.isEmpty { evidence.set(RPCBytes.evidenceField, bytes: body) }
+        var rest = body[...]
+        // A call of the services has each item in a field of its own.
+        var sizes = [UInt32(body.count)]
+        if case .resolve(let resolve) = call { sizes = resolve.items.map(\.length) }
+        for size in sizes where size > 0 {
+            evidence.set(RPCBytes.evidenceField, bytes: Array(rest.prefix(Int(size))))
+            rest = rest.dropFirst(Int(size))
+        }
         let response = SimulatedCaller(server).ask(
             RPCBytes.post(
                 .proto, message + evidence.bytes, path: "/assay.v1.Verifier/" + path))

@@ -78,7 +78,7 @@ import Testing
             ),
             (
                 Fixture.token(), "user-123",
-                "the expected app account token \"user-123\" is not a UUID"
+                "the expected app account token is not a UUID, as every appAccountToken of"
             ),
         ]
         for (token, account, text) in cases {

@@ -81,6 +81,6 @@ private func accountProblem(_ account: String?, of kinds: [EvidenceKind]) -> Str
     guard let account, kinds.contains(where: { $0.store == .apple }),
         !UUIDText.isValid(account)
     else { return nil }
-    return "the expected app account token \(quoted(account)) is not a UUID, as every "
-        + "appAccountToken of the App Store is"
+    return "the expected app account token is not a UUID, as every appAccountToken of the App Store "
+        + "is: " + quoted(account)
 }
