@@ -110,7 +110,8 @@ struct AnswerJSON {
                     object.member("transactionId", product.transactionId)
                     object.member("ownership", product.ownership?.rawValue)
                     object.member("revocationDate", product.revocationDate?.milliseconds)
-                    object.member("revocationReason", product.revocationReason.map { Int64($0.rawValue) })
+                    object.member(
+                        "revocationReason", product.revocationReason.map { Int64($0.rawValue) })
                     object.member("revocationType", product.revocationType?.rawValue)
                     object.member(
                         "revocationPercentage", product.revocationPercentage.map(Int64.init))

@@ -130,7 +130,7 @@ import Testing
             }
     }
 
-    @Test("a request over a Unix socket has any authority, as gRPC's clients send a path or nothing")
+    @Test("a request over a Unix socket has any authority: gRPC's clients send a path or nothing")
     func authorities() throws {
         for (authority, isHost) in [
             ("localhost", true), ("tmp%2Fs.sock", true), ("[::1]:1", true),

@@ -68,7 +68,8 @@ struct BoundedInspectionTests {
             let explanation = Explanation(
                 Array(json.utf8).span, as: nil, trust: Fixture.verifier.trust,
                 policy: Fixture.policy, at: Fixture.now)
-            #expect(explanation.json(next: []).count < 2 * ExplanationLimits.contentBytes, "\(name)")
+            let count = explanation.json(next: []).count
+            #expect(count < 2 * ExplanationLimits.contentBytes, "\(name)")
         }
     }
 

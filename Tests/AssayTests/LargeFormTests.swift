@@ -19,8 +19,8 @@ struct LargeFormTests {
         try HostileReceipts.minter().sign(Minted.sample(.bytes(bytes)).payload)
     }
 
-    /// These kinds are JSON, and say which member is missing. Apple's lookup of an unknown order has
-    /// a status and nothing that is signed.
+    /// These kinds are JSON, and say which member is missing. Apple's lookup of an unknown order
+    /// has a status and nothing that is signed.
     private static func saysMember(_ kind: EvidenceKind, _ item: FormCase) -> Bool {
         switch kind {
         case .serverAnswer: item.form == "json" || item.form == "receiptAnswer"
@@ -104,7 +104,8 @@ struct LargeFormTests {
         let cases: [([UInt8], EvidenceKind?, String)] = [
             (
                 long, .transaction,
-                "the transaction has \(long.count) bytes; the limit of the kind transaction is 65536"
+                "the transaction has \(long.count) bytes; the limit of the kind transaction is "
+                    + "65536"
             ),
             (long, nil, "a JWS of \(long.count) bytes; the limit of a JWS is 65536"),
             (long, .googleNotification, "a JWS of \(long.count) bytes"),

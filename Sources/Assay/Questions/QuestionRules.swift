@@ -43,7 +43,8 @@ extension Timestamp {
         guard !Self.moments.contains(self) else { return nil }
         let (product, overflow) = milliseconds.multipliedReportingOverflow(by: 1000)
         let seconds = Timestamp(milliseconds: product)
-        return "\(name) is \(milliseconds): write milliseconds since 1970, of the years 2008 to 9999"
+        return "\(name) is \(milliseconds): write milliseconds since 1970, of the years 2008 to "
+            + "9999"
             + (!overflow && Self.moments.contains(seconds)
                 ? "; as seconds, which it seems to be, it is \(seconds.rfc3339)" : "")
     }
@@ -81,6 +82,6 @@ private func accountProblem(_ account: String?, of kinds: [EvidenceKind]) -> Str
     guard let account, kinds.contains(where: { $0.store == .apple }),
         !UUIDText.isValid(account)
     else { return nil }
-    return "the expected app account token is not a UUID, as every appAccountToken of the App Store "
-        + "is: " + quoted(account)
+    return "the expected app account token is not a UUID, as every appAccountToken of the App "
+        + "Store is: " + quoted(account)
 }

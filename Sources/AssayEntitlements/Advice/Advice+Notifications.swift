@@ -126,8 +126,8 @@ extension Advice {
                     "Nothing to do: the 12 hours to answer ended\(words.at(deadline)).")
             } else {
                 texts.append(
-                    "Answer within 12 hours, by \(words.date(deadline)), if the customer consented: "
-                        + "assay api consumption\(app) --customer-consented --delivery STATE \(id)")
+                    "Answer within 12 hours, by \(words.date(deadline)), if the customer "
+                        + "consented: assay api consumption\(app) --customer-consented --delivery STATE \(id)")
             }
         }
         texts.append(

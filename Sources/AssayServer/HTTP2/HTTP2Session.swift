@@ -150,7 +150,7 @@ final class HTTP2Session: RequestSession {
             1 + (engine.meter.frames - before.frames) / Self.framesPerRequest
                 + ServerLimits.frameCost(
                     ofFields: engine.meter.fieldBytes - before.fieldBytes, decoded: eventBytes))
-        // A head that is not complete has no request that could be refused, and its memory is needed.
+        // A head that is not complete has no request that could be refused. Its memory is needed.
         if engine.meter.isWithinHead, connection.context.budget.isFull {
             connection.telemetry.logFault("memory is full: a head was not read to its end")
             return connection.stream.close()
