@@ -145,7 +145,8 @@ struct HTTPListenerTests {
                 }
             }
             for (kind, devices, reason) in [
-                ("app-receipt", "[]", "no device"), ("app-receipt", "[1]", "not a string"),
+                ("app-receipt", "[]", "deviceId is empty"),
+                ("app-receipt", "[1]", "not a string"),
                 ("app-receipt", "1", "not an array"), ("transaction", "[\"1\",\"2\"]", "alone"),
             ] {
                 let body =
