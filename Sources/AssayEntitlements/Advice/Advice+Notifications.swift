@@ -127,7 +127,8 @@ extension Advice {
             } else {
                 texts.append(
                     "Answer within 12 hours, by \(words.date(deadline)), if the customer "
-                        + "consented: assay api consumption\(app) --customer-consented --delivery STATE \(id)")
+                        + "consented: assay api consumption\(app) --customer-consented "
+                        + "--delivery STATE \(id)")
             }
         }
         texts.append(
