@@ -237,6 +237,7 @@ struct ConfigurationTests {
 
     @Test("each error names its location and the remedy")
     func mistakes() throws {
+        try MintedAuthority.write(to: folder)
         let all = Self.mistakesOfTheFile + Self.mistakesOfAdmin + Self.mistakesOfApps
         for (text, location, remedy) in all {
             let problems = try #require(throws: ConfigurationProblems.self) {
