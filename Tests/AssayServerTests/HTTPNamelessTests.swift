@@ -89,7 +89,7 @@ struct HTTPNamelessTests {
             ("?kind=notification", notification, 200, "VALID"),
             ("?kind=auto", notification, 200, "VALID"),
             ("?kind=realtime-request", request, 200, "VALID"),
-            ("?kind=server-answer", answer, 200, "signedTransactions"),
+            ("?kind=server-answer", answer, 200, "VALID"),
             ("?kind=transaction", notification, 200, "use the kind notification"),
             ("?kind=auto", "{}", 200, "an empty JSON object"),
             ("?kind=auto", #"{"kind":"auto","evidence":"\#(token)"}"#, 400, "the query is for raw"),

@@ -48,13 +48,23 @@ private struct LargeFormMaker {
             "<?xml version=\"1.0\"?><plist><data>\(base64)</data></plist>", "XML, such as")
     }
 
-    mutating func addEncodings() {
+    private static func hex(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         let digits = Array("0123456789abcdef".utf8)
-        let hex = receipt.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+    }
+
+    mutating func addEncodings() {
+        let hex = Self.hex(receipt)
         let latin: [UInt8] = receipt.flatMap { FormCaseMaker.latin1($0) }
         let wide: [UInt8] = base64.utf8.flatMap { [$0, 0] as [UInt8] }
         let list = receipt.map { String($0) }.joined(separator: ",")
-        add("base64 twice", "base64Twice", Data(base64.utf8).base64EncodedString(), "base64 of")
+        add(
+            "base64 twice", "base64Twice", Data(base64.utf8).base64EncodedString(),
+            "base64 of base64")
+        add(
+            "bytea", "hexadecimal", Array("\\x".utf8) + hex, "hexadecimal digits")
+        add("hexadecimal of base64", "hexadecimal", Self.hex(base64.utf8), "hexadecimal digits")
+        add("bytes without a bracket", "byteList", list, "one for each byte")
         add("hexadecimal", "hexadecimal", hex, "hexadecimal digits")
         add("NSData", "dataDescription", Array("<".utf8) + hex + Array(">".utf8), "NSData")
         add(

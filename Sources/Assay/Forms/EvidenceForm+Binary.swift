@@ -101,7 +101,7 @@ extension EvidenceForm {
         let second = head.dropFirst().prefix(3)
         if second.starts(with: [0xC2, 0x80]) || second.starts(with: [0xC2, 0x82])
             || second.starts(with: [0xC2, 0x83]) || second.starts(with: [0xE2, 0x80, 0x9A])
-            || second.starts(with: [0xE2, 0x82, 0xAC])
+            || second.starts(with: [0xE2, 0x82, 0xAC]) || second.starts(with: [0xC6, 0x92])
         {
             return EvidenceForm(
                 .latin1,

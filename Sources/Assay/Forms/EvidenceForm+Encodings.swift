@@ -12,13 +12,16 @@ extension EvidenceForm {
                 "the description of NSData, which leaves bytes out (\"{length =\" at offset "
                     + "\(text.offset)): send base64EncodedString()")
         }
-        if text.starts("\\x3082") || text.starts("\\x3080") { return hexadecimal(text, at: 2) }
+        // A receipt from 64 KB on begins with 3083.
+        for prefix: StaticString in ["\\x3082", "\\x3080", "\\x3083"]
+        where text.starts(prefix) { return hexadecimal(text, at: 2) }
         if text.starts("0x30") || text.starts("0X30") { return hexadecimal(text, at: 2) }
         for prefix: StaticString in [
-            "3082", "3080", "3083", "65794a", "65794A", "4d4949", "4D4949",
+            "3082", "3080", "3083", "65794a", "65794A", "4d49", "4D49",
         ]
         where text.starts(prefix) && text.count > 64 { return hexadecimal(text, at: 0) }
-        if text.starts("48,130,") || text.starts("48, 130,") { return byteList(text) }
+        for prefix: StaticString in ["48,130,", "48, 130,", "48,131,", "48, 131,"]
+        where text.starts(prefix) { return byteList(text) }
         return nil
     }
 
@@ -83,7 +86,8 @@ extension EvidenceForm {
     static func base64(_ text: FormText) -> EvidenceForm? {
         let head = text.slice.prefix(FormLimits.sampleBytes)
         guard head.count >= 8, let isURL = alphabet(of: head) else { return nil }
-        if text.starts("TUlJ") || text.starts("ZXlK") || text.starts("TUlB") {
+        // Base64 of MI and of eyJ.
+        if text.starts("TUl") || text.starts("ZXlK") {
             return EvidenceForm(
                 .base64Twice,
                 "base64 of base64 (\(FormText.mark(text.first, text.offset)), the first digit of "

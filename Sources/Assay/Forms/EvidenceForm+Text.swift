@@ -185,7 +185,10 @@ extension EvidenceForm {
 
     /// A line of a table with evidence in one of its fields.
     static func field(_ text: FormText) -> EvidenceForm? {
-        for prefix: StaticString in [",eyJ", ";eyJ", "\teyJ", ",MII", ";MII", "\tMII", "|eyJ"] {
+        // The base64 of a receipt begins with MIM from 64 KB on.
+        for prefix: StaticString in [
+            ",eyJ", ";eyJ", "\teyJ", "|eyJ", ",MII", ";MII", "\tMII", ",MIM", ";MIM", "\tMIM",
+        ] {
             guard let offset = text.offset(of: prefix) else { continue }
             return EvidenceForm(
                 .csv,
