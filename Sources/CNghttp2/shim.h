@@ -3,7 +3,7 @@
 #include <nghttp2/nghttp2.h>
 #include <stdlib.h>
 
-/// What a session of nghttp2 holds, and the largest piece that it gets. Its user is one thread.
+/// What a session of nghttp2 holds, and its largest allocation. Its user is one thread.
 typedef struct {
     size_t held;
     size_t largest;
@@ -11,30 +11,30 @@ typedef struct {
 
 static inline void *assay_nghttp2_malloc(size_t size, void *user) {
     assay_nghttp2_memory *memory = (assay_nghttp2_memory *)user;
-    void *piece = size > memory->largest ? NULL : malloc(size);
-    if (piece != NULL) memory->held += malloc_usable_size(piece);
-    return piece;
+    void *block = size > memory->largest ? NULL : malloc(size);
+    if (block != NULL) memory->held += malloc_usable_size(block);
+    return block;
 }
 
-static inline void assay_nghttp2_free(void *piece, void *user) {
-    if (piece == NULL) return;
-    ((assay_nghttp2_memory *)user)->held -= malloc_usable_size(piece);
-    free(piece);
+static inline void assay_nghttp2_free(void *block, void *user) {
+    if (block == NULL) return;
+    ((assay_nghttp2_memory *)user)->held -= malloc_usable_size(block);
+    free(block);
 }
 
 static inline void *assay_nghttp2_calloc(size_t count, size_t size, void *user) {
     assay_nghttp2_memory *memory = (assay_nghttp2_memory *)user;
-    void *piece = size != 0 && count > memory->largest / size ? NULL : calloc(count, size);
-    if (piece != NULL) memory->held += malloc_usable_size(piece);
-    return piece;
+    void *block = size != 0 && count > memory->largest / size ? NULL : calloc(count, size);
+    if (block != NULL) memory->held += malloc_usable_size(block);
+    return block;
 }
 
 static inline void *assay_nghttp2_realloc(void *former, size_t size, void *user) {
     assay_nghttp2_memory *memory = (assay_nghttp2_memory *)user;
     size_t before = former == NULL ? 0 : malloc_usable_size(former);
-    void *piece = size > memory->largest ? NULL : realloc(former, size);
-    if (piece != NULL) memory->held += malloc_usable_size(piece) - before;
-    return piece;
+    void *block = size > memory->largest ? NULL : realloc(former, size);
+    if (block != NULL) memory->held += malloc_usable_size(block) - before;
+    return block;
 }
 
 /// Creates a server's session whose memory is counted. `memory` outlives it.

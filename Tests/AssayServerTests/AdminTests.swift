@@ -77,15 +77,16 @@ import Testing
         }
         let verdicts = "assay_verifications_total{kind="
         let expected: [String: Double] = [
-            "grpc_server_started_total" + verify: 24, handled("OK"): 22, handled("NotFound"): 1,
-            handled("ResourceExhausted"): 1, "grpc_server_handling_seconds_count" + verify: 22,
-            "assay_queue_delay_seconds_count": 22, "assay_batch_size_sum": 22,
+            "grpc_server_started_total" + verify: 24, handled("OK"): 23, handled("NotFound"): 1,
+            "grpc_server_handling_seconds_count" + verify: 23,
+            "assay_queue_delay_seconds_count": 23, "assay_batch_size_sum": 23,
             verdicts + #""transaction",verdict="VALID",environment="Sandbox",app="game"}"#: 20,
             verdicts
                 + #""transaction",verdict="INVALID_SIGNATURE",environment="none",app="game"}"#: 1,
+            verdicts + #""transaction",verdict="MALFORMED",environment="none",app="game"}"#: 1,
             verdicts + #""renewal-info",verdict="WRONG_KIND",environment="none",app="game"}"#: 1,
             #"assay_refused_requests_total{reason="unknown_app"}"#: 1,
-            #"assay_refused_requests_total{reason="too_large"}"#: 1,
+            #"assay_refused_requests_total{reason="too_large"}"#: 0,
             #"assay_known_chain_lookups_total{result="miss"}"#: 2,
             #"assay_known_chain_lookups_total{result="hit"}"#: 21,
             "assay_known_chains": 1, "assay_refused_chains": 0, "assay_ready": 1,
@@ -109,11 +110,11 @@ import Testing
         #expect(metrics["process_start_time_seconds"] ?? 0 > 1.6e9)
         #expect(metrics["process_open_fds"] ?? 0 > 3)
         let page = admin.get("/status").body
-        #expect(page.contains("INVALID_SIGNATURE") && page.contains("too large"))
+        #expect(page.contains("INVALID_SIGNATURE") && page.contains("MALFORMED"))
         #expect(page.contains("game <small>app</small>"))
         // The history notes the refusals with its next sample.
         clock.add(UInt64(History.seconds) * 1_000_000_000, ordering: .relaxed)
-        admin.eventually { admin.get("/status").body.contains("serving, 2 refused in the") }
+        admin.eventually { admin.get("/status").body.contains("serving, 1 refused in the") }
         client.socket.close()
     }
 

@@ -191,92 +191,95 @@ struct StoreSignerTests {
         #expect(throws: StoreError.self) { try StoreSigner(bundleId: "", key: Self.fixture.key) }
     }
 
+    /// Rows: the kind, the request, and the members of the answer or, after "!", the reason.
+    private static let requestRows: [(SigningRequest.Kind, String, String)] = [
+        (.promotionalOffer, #"{"productId":"p","offerIdentifier":"o"}"#, "jws"),
+        (
+            .promotionalOffer,
+            #"{"productId":"p","offerIdentifier":"o","version":2,"transactionId":"1"}"#, "jws"
+        ),
+        (
+            .promotionalOffer,
+            #"{"productId":"p","offerIdentifier":"o","version":1,"appAccountToken":"x"}"#,
+            "keyId nonce timestamp signature"
+        ),
+        (
+            .introductoryOffer,
+            #"{"productId":"p","allowIntroductoryOffer":false,"transactionId":"1"}"#, "jws"
+        ),
+        (
+            .advancedCommerce,
+            #"{"request":{"operation":"REACTIVATE_SUBSCRIPTION","transactionId":"1","#
+                + #""requestInfo":{"requestReferenceId":"\#(Self.nonce)"}}}"#,
+            "jws advancedCommerceData"
+        ),
+        (.promotionalOffer, "[]", "! not a JSON object"),
+        (.promotionalOffer, "{}", "! productId is missing"),
+        (.promotionalOffer, #"{"productId":"p"}"#, "! offerIdentifier is missing"),
+        (.promotionalOffer, #"{"productId":5}"#, "! productId is not a string"),
+        (.promotionalOffer, #"{"product":"p"}"#, "! unknown member \"product\""),
+        (
+            .promotionalOffer, #"{"productId":"p","offerIdentifier":"o","version":3}"#,
+            "! version is not a whole number from 1 to 2"
+        ),
+        (
+            .promotionalOffer,
+            #"{"productId":"p","offerIdentifier":"o","appAccountToken":"x"}"#,
+            "! appAccountToken is part of version 1 alone"
+        ),
+        (
+            .promotionalOffer,
+            #"{"productId":"p","offerIdentifier":"o","version":1,"transactionId":"1"}"#,
+            "! transactionId is part of version 2 alone"
+        ),
+        (
+            .introductoryOffer,
+            #"{"productId":"p","allowIntroductoryOffer":"no","transactionId":"1"}"#,
+            "! allowIntroductoryOffer is not true or false"
+        ),
+        (
+            .introductoryOffer, #"{"productId":"p","allowIntroductoryOffer":true}"#,
+            "! transactionId is missing"
+        ),
+        (
+            .promotionalOffer,
+            #"{"productId":"p","offerIdentifier":"o","transactionId":"MVWXYZ1234"}"#,
+            "! transactionId is not a number"
+        ),
+        (
+            .introductoryOffer,
+            #"{"productId":"p","allowIntroductoryOffer":true,"transactionId":"1 "}"#,
+            "! transactionId is not a number"
+        ),
+        (
+            .introductoryOffer,
+            #"{"productId":"p","allowIntroductoryOffer":true,"transactionId":"-1"}"#,
+            "! transactionId is not a number"
+        ),
+        (
+            .introductoryOffer,
+            #"{"productId":"p","allowIntroductoryOffer":true,"transactionId":1}"#,
+            "! transactionId is not a string"
+        ),
+        (
+            .advancedCommerce,
+            #"{"request":{"operation":"REACTIVATE_SUBSCRIPTION","transactionId":"x","#
+                + #""requestInfo":{"requestReferenceId":"\#(Self.nonce)"}}}"#,
+            "! transactionId is not a number"
+        ),
+        (
+            .advancedCommerce,
+            #"{"request":{"operation":"MODIFY_SUBSCRIPTION","transactionId":"1.0","#
+                + #""requestInfo":{"requestReferenceId":"\#(Self.nonce)"}}}"#,
+            "! transactionId is not a number"
+        ),
+        (.advancedCommerce, "{}", "! request is missing"),
+        (.advancedCommerce, #"{"request":{}}"#, "! operation is missing"),
+    ]
+
     @Test("a request in JSON is what the command line and HTTP take; others are refused by member")
     func requests() throws {
-        for (kind, json, expected) in [
-            (.promotionalOffer, #"{"productId":"p","offerIdentifier":"o"}"#, "jws"),
-            (
-                .promotionalOffer,
-                #"{"productId":"p","offerIdentifier":"o","version":2,"transactionId":"1"}"#, "jws"
-            ),
-            (
-                .promotionalOffer,
-                #"{"productId":"p","offerIdentifier":"o","version":1,"appAccountToken":"x"}"#,
-                "keyId nonce timestamp signature"
-            ),
-            (
-                .introductoryOffer,
-                #"{"productId":"p","allowIntroductoryOffer":false,"transactionId":"1"}"#, "jws"
-            ),
-            (
-                .advancedCommerce,
-                #"{"request":{"operation":"REACTIVATE_SUBSCRIPTION","transactionId":"1","#
-                    + #""requestInfo":{"requestReferenceId":"\#(Self.nonce)"}}}"#,
-                "jws advancedCommerceData"
-            ),
-            (.promotionalOffer, "[]", "! not a JSON object"),
-            (.promotionalOffer, "{}", "! productId is missing"),
-            (.promotionalOffer, #"{"productId":"p"}"#, "! offerIdentifier is missing"),
-            (.promotionalOffer, #"{"productId":5}"#, "! productId is not a string"),
-            (.promotionalOffer, #"{"product":"p"}"#, "! unknown member \"product\""),
-            (
-                .promotionalOffer, #"{"productId":"p","offerIdentifier":"o","version":3}"#,
-                "! version is not a whole number from 1 to 2"
-            ),
-            (
-                .promotionalOffer,
-                #"{"productId":"p","offerIdentifier":"o","appAccountToken":"x"}"#,
-                "! appAccountToken is part of version 1 alone"
-            ),
-            (
-                .promotionalOffer,
-                #"{"productId":"p","offerIdentifier":"o","version":1,"transactionId":"1"}"#,
-                "! transactionId is part of version 2 alone"
-            ),
-            (
-                .introductoryOffer,
-                #"{"productId":"p","allowIntroductoryOffer":"no","transactionId":"1"}"#,
-                "! allowIntroductoryOffer is not true or false"
-            ),
-            (
-                .introductoryOffer, #"{"productId":"p","allowIntroductoryOffer":true}"#,
-                "! transactionId is missing"
-            ),
-            (
-                .promotionalOffer,
-                #"{"productId":"p","offerIdentifier":"o","transactionId":"MVWXYZ1234"}"#,
-                "! transactionId is not a number"
-            ),
-            (
-                .introductoryOffer,
-                #"{"productId":"p","allowIntroductoryOffer":true,"transactionId":"1 "}"#,
-                "! transactionId is not a number"
-            ),
-            (
-                .introductoryOffer,
-                #"{"productId":"p","allowIntroductoryOffer":true,"transactionId":"-1"}"#,
-                "! transactionId is not a number"
-            ),
-            (
-                .introductoryOffer,
-                #"{"productId":"p","allowIntroductoryOffer":true,"transactionId":1}"#,
-                "! transactionId is not a string"
-            ),
-            (
-                .advancedCommerce,
-                #"{"request":{"operation":"REACTIVATE_SUBSCRIPTION","transactionId":"x","#
-                    + #""requestInfo":{"requestReferenceId":"\#(Self.nonce)"}}}"#,
-                "! transactionId is not a number"
-            ),
-            (
-                .advancedCommerce,
-                #"{"request":{"operation":"MODIFY_SUBSCRIPTION","transactionId":"1.0","#
-                    + #""requestInfo":{"requestReferenceId":"\#(Self.nonce)"}}}"#,
-                "! transactionId is not a number"
-            ),
-            (.advancedCommerce, "{}", "! request is missing"),
-            (.advancedCommerce, #"{"request":{}}"#, "! operation is missing"),
-        ] as [(SigningRequest.Kind, String, String)] {
+        for (kind, json, expected) in Self.requestRows {
             do {
                 let request = try SigningRequest(kind, json: Array(json.utf8))
                 let answer = try JSONDocument.parse(

@@ -34,7 +34,7 @@ import CNghttp2
     package init(_ limits: HTTP2Limits) {
         self.limits = limits
         unsafe memory = .allocate(capacity: 1)
-        unsafe memory.initialize(to: assay_nghttp2_memory(held: 0, largest: limits.largestPiece))
+        unsafe memory.initialize(to: assay_nghttp2_memory(held: 0, largest: limits.largestAllocation))
         meter = HTTP2FrameMeter(limits)
         unsafe session = makeSession()
         submitSettings()
@@ -165,6 +165,11 @@ import CNghttp2
     // MARK: Callbacks
 
     private static func setCallbacks(_ callbacks: OpaquePointer?) {
+        unsafe setFieldCallbacks(callbacks)
+        unsafe setFrameCallbacks(callbacks)
+    }
+
+    private static func setFieldCallbacks(_ callbacks: OpaquePointer?) {
         unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) {
             _, frame, user in
             guard let connection = unsafe HTTP2Connection.of(user), let frame = unsafe frame else {
@@ -207,6 +212,9 @@ import CNghttp2
             if isHead, isField { connection.events.append(.refusedHead(.invalidFieldValue)) }
             return 0
         }
+    }
+
+    private static func setFrameCallbacks(_ callbacks: OpaquePointer?) {
         unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, user in
             guard let connection = unsafe HTTP2Connection.of(user), let frame = unsafe frame else {
                 return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue

@@ -11,10 +11,10 @@ package struct HTTP2Limits: Sendable {
     /// The same of a block that is refused, head or trailers. A larger one ends the connection: a
     /// field of the dynamic table takes one byte, and 4 KB to decode.
     package var refusedListBytes = 128 << 10
-    /// The largest piece of memory that nghttp2 gets: a field of `headListBytes` in Huffman code,
+    /// The largest allocation of nghttp2: a field of `headListBytes` in Huffman code,
     /// for which it reserves twice the encoded size. Its own buffers have 16 KB. A larger field
     /// ends the connection: it would be held whole before its size is known.
-    package var largestPiece = 33 << 10
+    package var largestAllocation = 33 << 10
     /// Bytes of fields that are decoded in one step. The rest waits for the connection's next turn.
     package var decodedBytes = 64 << 10
     /// Whether a request has to name a host: `HTTPOriginPolicy.Binding.needsHost`.
