@@ -21,6 +21,9 @@ public struct StoreKey: Sendable {
     ///
     /// - Throws: `unusableKey`.
     public init(file: String, keyId: String, issuerId: String) throws(StoreError) {
+        // Before the file: its name in the error would point at the wrong mistake.
+        try Self.check(keyId: keyId)
+        try Self.check(issuerId: issuerId)
         var content: [UInt8]
         do throws(PrivateFile.Failure) {
             content = try PrivateFile.read(file, limit: StoreLimits.keyBytes)
