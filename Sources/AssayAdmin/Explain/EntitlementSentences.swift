@@ -79,8 +79,7 @@ extension Subscription {
             status.words + revocation(at: revocationDate, revocationReason, revocationType)
         if let end = entitledUntil { words += " until \(end.rfc3339)" }
         if !isEntitled, let end = expiresDate, status != .revoked {
-            // A period in force entitles nobody else: another account, a shared purchase.
-            words += ", \(status == .active ? "ends" : "ended") \(end.rfc3339)"
+            words += ", " + period(to: end)
         }
         if isTrial { words += ", trial" }
         switch willRenew {
@@ -91,6 +90,19 @@ extension Subscription {
         if let seats { words += seats == 1 ? ", 1 seat" : ", \(seats) seats" }
         if ownership == .familyShared { words += ", family shared" }
         return words + mark(belongsToAnotherAccount) + "; " + decidedBy.sentence
+    }
+
+    /// The end of a period that entitles nobody here.
+    private func period(to end: Timestamp) -> String {
+        switch status {
+        // Another account's, or a shared one.
+        case .active: "ends \(end.rfc3339)"
+        // One that has not begun has not ended either.
+        case .unknown:
+            purchaseDate.map { "its period from \($0.rfc3339) to \(end.rfc3339)" }
+                ?? "its period to \(end.rfc3339)"
+        case .gracePeriod, .billingRetry, .expired, .revoked: "ended \(end.rfc3339)"
+        }
     }
 
     fileprivate var owner: String {
