@@ -34,7 +34,8 @@ import CNghttp2
     package init(_ limits: HTTP2Limits) {
         self.limits = limits
         unsafe memory = .allocate(capacity: 1)
-        unsafe memory.initialize(to: assay_nghttp2_memory(held: 0, largest: limits.largestAllocation))
+        unsafe memory.initialize(
+            to: assay_nghttp2_memory(held: 0, largest: limits.largestAllocation))
         meter = HTTP2FrameMeter(limits)
         unsafe session = makeSession()
         submitSettings()
