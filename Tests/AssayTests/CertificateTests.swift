@@ -271,7 +271,7 @@ import Testing
                 subject: name, issuer: issuer, publicKeyOf: key, notBefore: Fixture.time(-86_400),
                 notAfter: Fixture.time(86_400), extensions: extensions)
             if extensions.isEmpty { builder.version = nil }
-            return try builder.issue(for: key, signedBy: key).der
+            return try builder.signed(by: key)
         }
         let own = DistinguishedName(commonName: "StoreKit Testing")
         let other = DistinguishedName(commonName: "Example Root")
