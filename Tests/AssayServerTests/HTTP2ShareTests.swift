@@ -73,7 +73,8 @@ import Testing
     func openStreams() throws {
         let server = try SimulatedServer { $0.limits.evidenceBytes = 4 << 20 }
         let rpc = Bytes.fields(RPCBytes.verify)
-        let peers = (0..<100).map { _ in
+        // nghttp2's memory for more of them would fill the server's.
+        let peers = (0..<60).map { _ in
             let peer = SimulatedHTTP2Peer(server)
             peer.send(Self.many(100) { Bytes.head(Int32(2 * $0 + 1), rpc) })
             return peer
@@ -82,9 +83,9 @@ import Testing
             (0..<100).count { !peer[Int32(2 * $0 + 1)].hasEnded }
         }
         // A sixteenth of what is free of 1 MB, at 2 KB each.
-        #expect(open[0] > 25 && open[0] <= 33 && open[99] == 7, "\(open)")
-        #expect(open.reduce(0, +) <= 512 + 7 * 100, "\(open)")
-        #expect(peers[99][199].grpcStatus == 8)
+        #expect(open[0] > 25 && open[0] <= 33 && open[59] == 7, "\(open)")
+        #expect(open.reduce(0, +) <= 512 + 7 * 60, "\(open)")
+        #expect(peers[59][199].grpcStatus == 8)
         // Others are served, also several answers in one turn.
         let honest = SimulatedHTTP2Peer(server)
         honest.send(Self.many(5) { Bytes.get(Int32(2 * $0 + 3), "/v1/health") })

@@ -149,7 +149,7 @@ import Testing
                     #expect(received.isEmpty, "\(offer)")
                 }
             }
-            #expect(test.log.count(of: "another protocol than TLS has agreed") == 1)
+            #expect(test.log.count(of: "another protocol than TLS has agreed") > 0)
         }
     }
 

@@ -103,14 +103,13 @@ import Testing
             ).code == 0)
     }
 
-    @Test("refusals of the admission: an unknown app, no kind, evidence above its limit")
+    @Test("refusals of the admission: an unknown app, no kind")
     func refusals() throws {
         let caller = SimulatedCaller(try SimulatedServer())
         let token = try Minted.transaction.get()
         for (message, code) in [
             (RPCBytes.request(token, app: "nowhere"), "not_found"),
             (RPCBytes.request(token, kind: nil), "unimplemented"),
-            (RPCBytes.request([UInt8](repeating: 0x41, count: 300_000)), "resource_exhausted"),
         ] {
             let response = caller.ask(RPCBytes.post(.proto, message))
             #expect(response?.member("code") == code)
