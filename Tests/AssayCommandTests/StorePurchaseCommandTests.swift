@@ -68,7 +68,7 @@ struct StorePurchaseCommandTests {
         #expect(!text.output.contains("lead to a pinned root"))
         let explained = try Tool.run(
             "explain", "--all", "--google-key", key("google"), "-", input: evidence)
-        #expect(explained.output.contains("Grant nothing: the purchase is PENDING"))
+        #expect(explained.output.contains("Grant nothing yet: it is not paid (PENDING)"))
         #expect(explained.output.contains("a key of the app signed exactly these bytes"))
     }
 
