@@ -108,7 +108,10 @@ package struct HTTPBodyReader: Sendable {
         guard index < bytes.count else { return nil }
         guard index > 0 else { throw .invalidChunkSize }
         if bytes[index] != .carriageReturn {
-            while index < bytes.count, bytes[index].isBlank { index += 1 }
+            while index < bytes.count, bytes[index].isBlank {
+                index += 1
+                guard index <= sizeLineBytes else { throw .invalidChunkSize }
+            }
             guard index < bytes.count else { return nil }
             guard bytes[index] == UInt8(ascii: ";") else { throw .invalidChunkSize }
             while index < bytes.count, !bytes[index].isControl {

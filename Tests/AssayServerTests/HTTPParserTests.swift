@@ -148,6 +148,9 @@ enum HTTPFaults {
             "an extension of 257 bytes",
             chunks("3;" + String(repeating: "a", count: 255) + "\r\nabc\r\n0\r\n\r\n"),
             .invalidChunkSize),
+        Case(
+            "256 blanks after a size, and no end",
+            chunks("3" + String(repeating: " ", count: 256)), .invalidChunkSize),
         Case("a comma after the size", chunks("3,a\r\nabc\r\n0\r\n\r\n"), .invalidChunkSize),
         Case(
             "257 zeros before a size",
