@@ -10,6 +10,8 @@ struct AppRules {
     /// The renewal information of this app's subscriptions.
     private(set) var usedRenewals: Set<Ledger.RenewalKey> = []
     private(set) var refresh: [EntitlementRefresh] = []
+    /// The indices in `refresh` by transaction.
+    private var questions: [String: Int] = [:]
     /// The earliest moment after now at which the answer changes.
     private(set) var changesAt: Int64?
 
@@ -25,7 +27,7 @@ struct AppRules {
         var subscriptions: [Snapshot] = []
         var products: [Snapshot.Kind: [String: [Snapshot]]] = [:]
         let keyPrefix = PurchaseIdentity.keyPrefix(key.environment, key.bundleId)
-        for snapshot in app.snapshots {
+        for snapshot in app.purchases.all {
             switch snapshot.type {
             case .autoRenewable: subscriptions.append(snapshot)
             case .nonConsumable, .nonRenewing:
@@ -50,7 +52,9 @@ struct AppRules {
     // MARK: Subscriptions
 
     private mutating func groups(_ purchases: [Snapshot]) -> [SubscriptionGroup] {
-        let links = SubscriptionLinks(app.snapshots, ledger.renewals, in: key.environment)
+        let links = SubscriptionLinks(
+            app.purchases.all, restated: app.purchases.restatements().originals, ledger.renewals,
+            in: key.environment)
         var lineages = Lineages(purchases, links)
         lineages.add(ledger.renewals, ledger.statuses, of: key, links)
         usedRenewals = lineages.usedRenewals
@@ -69,6 +73,7 @@ struct AppRules {
             if counts(decision.subscription) { note(decision.namedPeriodBegins) }
             note(decision, lineage, links)
         }
+        if lineages.all.count > 1 { warnOfSharedLineItems(purchases, links) }
         links.coverByBundles(&decided)
         warnOfMissing(links.missingBundles(decided))
         return Lineages.grouped(decided)
@@ -80,7 +85,7 @@ struct AppRules {
         let subscription = decision.subscription
         let original = subscription.originalTransactionId
         if let refresh = decision.refresh, counts(subscription) {
-            self.refresh.append(
+            ask(
                 EntitlementRefresh(
                     transactionId: subscription.decidedBy.transactionId,
                     at: Timestamp(milliseconds: refresh.at), reason: refresh.reason))
@@ -125,6 +130,29 @@ struct AppRules {
             .statusDisagrees,
             "Apple signed the status \(expected.rawValue) of subscription \(original), and the "
                 + "rest of the evidence gives \(found.rawValue)", signed.item)
+    }
+
+    /// Whether the subscriptions of family members can share a line item is not known: they stay
+    /// apart.
+    private mutating func warnOfSharedLineItems(
+        _ purchases: [Snapshot], _ links: SubscriptionLinks
+    ) {
+        // Xcode numbers no line items.
+        guard key.environment != .xcode, key.environment != .localTesting else { return }
+        var subscriptions: [String: [String: String]] = [:]
+        for purchase in purchases {
+            guard let lineItem = purchase.purchase.lineItem else { continue }
+            let original = purchase.originalTransactionId
+            subscriptions[lineItem, default: [:]][links.lineageRoot(of: original)] = original
+        }
+        for (lineItem, originals) in subscriptions where originals.count > 1 {
+            let names = TransactionNumber.sorted(Array(originals.values), by: \.self)
+            warn(
+                .lineItemUnderTwoOriginals,
+                "line item \(lineItem) is stated under the originals "
+                    + names.joined(separator: " and ") + ": they are taken for two subscriptions",
+                nil)
+        }
     }
 
     private mutating func warnOfMissing(_ bundles: [(component: String, bundle: String)]) {
@@ -219,6 +247,16 @@ struct AppRules {
     }
 
     // MARK: Notes
+
+    /// One question about a transaction answers all of them: the earliest stays.
+    private mutating func ask(_ question: EntitlementRefresh) {
+        let index = questions.index(of: question.transactionId, orNext: refresh.count)
+        if index == refresh.count {
+            refresh.append(question)
+        } else if Entitlements.precedes(question, refresh[index]) {
+            refresh[index] = question
+        }
+    }
 
     private mutating func note(_ moment: Int64?) {
         guard let moment, moment > rules.now else { return }

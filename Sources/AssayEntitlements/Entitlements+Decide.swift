@@ -17,7 +17,7 @@ extension Entitlements {
         var changes = ledger.receiptEnds
         for (key, app) in ledger.apps.sorted(by: Self.precedes) {
             if key.store != .apple {
-                var rules = StoreRules(key, app.purchases, now: now.milliseconds, policy)
+                var rules = StoreRules(key, app.storePurchases, now: now.milliseconds, policy)
                 apps.append(rules.decide())
                 refresh += rules.refresh
                 changes += rules.changes
@@ -65,11 +65,12 @@ extension Entitlements {
             < (right.key.environment.rawValue, right.key.bundleId, right.key.store.rawValue)
     }
 
-    private static func precedes(
-        _ left: EntitlementRefresh, _ right: EntitlementRefresh
-    ) -> Bool {
+    static func precedes(_ left: EntitlementRefresh, _ right: EntitlementRefresh) -> Bool {
         if left.at != right.at { return left.at < right.at }
-        return TransactionNumber.isLess(left.transactionId, right.transactionId)
+        if left.transactionId != right.transactionId {
+            return TransactionNumber.isLess(left.transactionId, right.transactionId)
+        }
+        return left.reason.rawValue < right.reason.rawValue
     }
 
     private static func precedes(

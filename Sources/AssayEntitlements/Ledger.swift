@@ -11,52 +11,22 @@ struct Ledger {
 
     /// One app in one environment.
     struct App {
-        private(set) var snapshots: [Snapshot] = []
-        private var indices: [Key: Int] = [:]
+        private(set) var purchases: Purchases
         /// The newest app transaction of each download, and its item.
         private(set) var appTransactions: [String: Snapshot.Named] = [:]
         /// The newest receipt. One without records is evidence of the app.
         private(set) var newestReceipt: (created: Int64, item: Int)?
         /// The purchases of another store than Apple's.
-        private(set) var purchases = StorePurchases()
+        private(set) var storePurchases = StorePurchases()
 
-        mutating func add(_ purchase: StorePurchase) { purchases.add(purchase) }
+        mutating func add(_ purchase: StorePurchase) { storePurchases.add(purchase) }
 
         /// - Parameter capacity: of how many purchases to have space.
         init(capacity: Int) {
-            snapshots.reserveCapacity(capacity)
-            indices.reserveCapacity(capacity)
+            purchases = Purchases(capacity: capacity)
         }
 
-        /// Names the purchase of a snapshot.
-        private struct Key: Hashable {
-            let digest: Int
-            let snapshot: Snapshot
-
-            init(_ snapshot: Snapshot) {
-                digest = snapshot.digest
-                self.snapshot = snapshot
-            }
-
-            static func == (left: Self, right: Self) -> Bool {
-                left.digest == right.digest && left.snapshot.purchase == right.snapshot.purchase
-            }
-
-            func hash(into hasher: inout Hasher) { hasher.combine(digest) }
-        }
-
-        mutating func add(_ snapshot: Snapshot) {
-            let next = snapshots.count
-            let index = indices.index(of: Key(snapshot), orNext: next)
-            guard index < next else { return snapshots.append(snapshot) }
-            let known = snapshots[index]
-            if snapshot.wins(over: known) {
-                snapshot.complete(from: known)
-                snapshots[index] = snapshot
-            } else {
-                known.complete(from: snapshot)
-            }
-        }
+        mutating func add(_ snapshot: Snapshot) { purchases.add(snapshot) }
 
         mutating func note(_ download: Snapshot.Named) {
             if download.isNewer(than: appTransactions[download.name]) {
@@ -324,10 +294,11 @@ struct Ledger {
     func superseded(_ warnings: [EntitlementWarning]) -> [Int] {
         var unused = hasStatement
         for app in apps.lazy.map(\.app) {
-            for snapshot in app.snapshots { snapshot.noteItems { unused[$0] = false } }
+            for snapshot in app.purchases.all { snapshot.noteItems { unused[$0] = false } }
+            for item in app.purchases.restatements().items { unused[item] = false }
             for download in app.appTransactions.values { unused[download.item] = false }
             if let receipt = app.newestReceipt { unused[receipt.item] = false }
-            for purchase in app.purchases.all { unused[purchase.item] = false }
+            for purchase in app.storePurchases.all { unused[purchase.item] = false }
         }
         for renewal in renewals.values { unused[renewal.item] = false }
         for status in statuses.values { unused[status.item] = false }

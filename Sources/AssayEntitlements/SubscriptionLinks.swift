@@ -3,7 +3,8 @@ import AssayModels
 /// The subscriptions of one app that belong to one customer and stand for each other: a migrated
 /// one and its successor, a bundle and its components.
 struct SubscriptionLinks {
-    /// Moves of one subscription (`previousOriginalTransactionId`).
+    /// Moves of one subscription (`previousOriginalTransactionId`), and the originals whose
+    /// transactions the App Store stated again under another.
     private var lineage = DisjointSets()
     /// Moves, and the components of bundles.
     private var families = DisjointSets()
@@ -11,11 +12,12 @@ struct SubscriptionLinks {
     private var bundles: [String: Set<String>] = [:]
 
     /// - Parameters:
-    ///   - snapshots: the winning snapshot of each transaction.
+    ///   - snapshots: the winning snapshot of each purchase.
+    ///   - restated: originals without a purchase, and those that replaced them.
     ///   - renewals: the winning renewal information, of this environment and others.
     init(
-        _ snapshots: [Snapshot], _ renewals: [Ledger.RenewalKey: RenewalState],
-        in environment: StoreEnvironment
+        _ snapshots: [Snapshot], restated: [String: String],
+        _ renewals: [Ledger.RenewalKey: RenewalState], in environment: StoreEnvironment
     ) {
         for snapshot in snapshots {
             let original = snapshot.originalTransactionId
@@ -25,6 +27,7 @@ struct SubscriptionLinks {
             }
             if let bundle = snapshot.bundleOriginal { add(original, to: bundle) }
         }
+        for (old, original) in restated { lineage.join(old, original) }
         // Few subscriptions are components of a bundle.
         let bundled = renewals.filter { key, renewal in
             key.environment == environment && renewal.bundleOriginal != nil

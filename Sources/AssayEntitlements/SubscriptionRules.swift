@@ -155,6 +155,12 @@ struct SubscriptionRules {
     ) -> SubscriptionDecision {
         let known = timeline.periods.last?.deciding ?? Timeline.latest(evidence.purchases)
         var found = Self.subscription(of: renewal)
+        // Every purchase of its original can have been stated again under another.
+        let original = found.originalTransactionId
+        if let known, !evidence.purchases.contains(where: { $0.originalTransactionId == original })
+        {
+            found.originalTransactionId = known.originalTransactionId
+        }
         found.status = .active
         found.expiresDate = Timestamp(milliseconds: end)
         found.ownership = known?.ownership

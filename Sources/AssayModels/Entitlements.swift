@@ -364,6 +364,8 @@ public struct EntitlementWarning: Equatable, Sendable {
         case bundleMissing = "BUNDLE_MISSING"
         /// The transactions of one subscription name two subscription groups.
         case lineageInTwoGroups = "LINEAGE_IN_TWO_GROUPS"
+        /// Transactions of one line item name two originals that nothing joins.
+        case lineItemUnderTwoOriginals = "LINE_ITEM_UNDER_TWO_ORIGINALS"
         /// A warning that this version does not know, from a newer server.
         case other = "OTHER"
     }

@@ -38,11 +38,13 @@ struct RandomLivesTests {
             let original = chance(80) ? "100" : "200"
             let account = chance(30) ? "ab" : nil
             let (isUpgraded, isRevoked) = (chance(15), chance(15))
-            func statement(_ signed: Int64, _ changed: Bool) -> EvidenceItem {
+            func statement(
+                _ signed: Int64, _ changed: Bool, restated: String? = nil, copy: Bool = false
+            ) -> EvidenceItem {
                 Evidence.period(0, signed: Evidence.start + signed * Evidence.day) {
-                    $0.transactionId = "\(1000 + id)"
-                    $0.originalTransactionId = original
-                    $0.webOrderLineItemId = "\(id + 1)"
+                    $0.transactionId = "\((copy ? 2000 : 1000) + id)"
+                    $0.originalTransactionId = restated ?? original
+                    $0.webOrderLineItemId = "\(id + (restated == nil ? 1 : 101))"
                     $0.purchaseDate = Timestamp(day: begin)
                     $0.expiresDate = Timestamp(day: begin + length)
                     $0.appAccountToken = account
@@ -54,6 +56,16 @@ struct RandomLivesTests {
             let bought = statement(begin - ahead, false)
             items.append(bought)
             if chance(50) { items.append(statement(begin + 1, true)) }
+            // Seen on another device, and stated again under another original.
+            let hasCopy = chance(20)
+            if hasCopy { items.append(statement(begin, false, copy: true)) }
+            if chance(20) {
+                let other = chance(50) ? "100" : "300"
+                items.append(
+                    statement(
+                        begin + Int64.random(in: -1...3, using: &random), chance(50),
+                        restated: other, copy: hasCopy && chance(50)))
+            }
             if chance(50) { renew(original, begin + length) }
             if chance(30) {
                 let status = SubscriptionStatus(rawValue: Int32.random(in: 1...5, using: &random))
