@@ -300,12 +300,13 @@ if Context.environment["ASSAY_DOCS"] != nil {
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }
 
-// For script/check: optimises arithmetic, and keeps it testable. Without optimisation a key's table
-// takes seconds, and the differential test would need a release build.
+// For script/check: optimises arithmetic and decisions, and keeps them testable. Without optimisation
+// a key's table takes seconds, random lives take a minute, and the differential test would need a
+// release build.
 if Context.environment["ASSAY_OPTIMIZED"] != nil {
     for target in package.targets {
         switch target.name {
-        case "Assay", "AssayBytes", "AssayCurves":
+        case "Assay", "AssayBytes", "AssayCurves", "AssayEntitlements":
             target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
         case "CAssayBase64", "CAssayP256", "CAssayP384":
             target.cSettings = (target.cSettings ?? []) + [.unsafeFlags(["-O2"])]
