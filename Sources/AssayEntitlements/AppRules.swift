@@ -175,8 +175,10 @@ struct AppRules {
         of subscription: Subscription, _ evidence: SubscriptionEvidence
     ) {
         guard counts(subscription) else { return }
-        for purchase in evidence.purchases where !purchase.isUpgraded {
+        let last = evidence.purchases.lazy.filter { !$0.isUpgraded }.map(\.purchaseDate).max()
+        for purchase in evidence.purchases where purchase.purchaseDate <= last ?? .min {
             note(purchase.purchaseDate)
+            note(purchase.revocationDate)
             if purchase.purchaseDate > rules.now { note(purchase.signedDate) }
         }
         if subscription.status == .active { note(subscription.expiresDate?.milliseconds) }
@@ -272,7 +274,7 @@ struct AppRules {
 
 extension SubscriptionState {
     /// Returns nil for a status that this version does not know.
-    fileprivate init?(_ status: SubscriptionStatus) {
+    init?(_ status: SubscriptionStatus) {
         switch status {
         case .active: self = .active
         case .expired: self = .expired

@@ -91,7 +91,9 @@ struct Ledger {
         case .serverAnswer(let answer): add(answer, item)
         case .notificationV1(let notification):
             add(notification.receipt, item)
-            add(notification.warnings, item)
+            if isKnown(notification.receipt.receiptCreationDate) {
+                add(notification.warnings, item)
+            }
         case .googlePurchase(let purchase):
             add(StorePurchase(purchase, item: item), of: .google, purchase.payload.packageName)
         case .huaweiPurchase(let purchase):
@@ -125,7 +127,9 @@ struct Ledger {
         if let renewal = notification.renewalInfo { add(renewal, in: around, item) }
         if let transaction = notification.appTransaction { add(transaction, in: around, item) }
         addStatus(of: notification, in: around, item)
-        add(notification.warnings, item)
+        if isKnown(notification.notification.payload.signedDate) {
+            add(notification.warnings, item)
+        }
     }
 
     /// A status without a subscription says nothing, and an absent one never means expired.
@@ -155,7 +159,8 @@ struct Ledger {
         for renewal in answer.renewalInfos { add(renewal, item) }
         if let transaction = answer.appTransaction { add(transaction, item) }
         for notification in answer.notifications { add(notification, item) }
-        add(answer.warnings, item)
+        // They are about its members: with those alone that were signed later there are none.
+        if answer.hasNoMembers || hasStatement[item] { add(answer.warnings, item) }
     }
 
     private mutating func add(_ warnings: [EvidenceWarning], _ item: Int) {
@@ -312,5 +317,12 @@ extension Dictionary where Value == Int {
     /// The index of a key; a new key gets the next one. One look-up.
     mutating func index(of key: Key, orNext next: Int) -> Int {
         { (index: inout Int) in index }(&self[key, default: next])
+    }
+}
+
+extension ServerAnswer {
+    fileprivate var hasNoMembers: Bool {
+        transactions.isEmpty && renewalInfos.isEmpty && notifications.isEmpty
+            && appTransaction == nil
     }
 }

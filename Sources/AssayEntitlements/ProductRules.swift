@@ -9,6 +9,12 @@ struct ProductRules {
         var from: Int64
         /// It is nil if it never ends, or no end is known.
         var until: Int64?
+
+        /// A refunded purchase is in force until it was refunded.
+        var paidUntil: Int64? {
+            guard let revoked = snapshot.revocationDate else { return until }
+            return min(until ?? .max, revoked)
+        }
     }
 
     private let purchases: [Purchase]
@@ -59,10 +65,13 @@ struct ProductRules {
             productId: snapshot.productId ?? "", isEntitled: isEntitled,
             entitledUntil: isEntitled ? entitledUntil(best).map(Timestamp.init) : nil,
             transactionId: snapshot.transactionId, ownership: snapshot.ownership,
-            revocationDate: snapshot.revokedAt,
-            revocationPercentage: snapshot.revocationPercentage, decidedBy: snapshot.decidedBy)
-        product.revocationReason = snapshot.revocationReason
-        product.revocationType = snapshot.revocationType
+            decidedBy: snapshot.decidedBy)
+        if snapshot.isRevoked(at: now) {
+            product.revocationDate = snapshot.revokedAt
+            product.revocationPercentage = snapshot.revocationPercentage
+            product.revocationReason = snapshot.revocationReason
+            product.revocationType = snapshot.revocationType
+        }
         product.purchaseDate = snapshot.boughtAt
         product.appAccountToken = snapshot.account?.name
         product.appTransactionId = snapshot.appTransaction?.name
@@ -86,13 +95,13 @@ struct ProductRules {
     /// The moments at which the entitlement can change.
     func changes(of entitlement: ProductEntitlement) -> [Int64] {
         let counting = purchases.filter { counts($0.snapshot) }
-        return counting.map(\.snapshot.purchaseDate)
+        return counting.map(\.snapshot.purchaseDate) + counting.compactMap(\.snapshot.revocationDate)
             + [entitlement.entitledUntil?.milliseconds].compactMap(\.self)
     }
 
     /// Not refunded, and of the customer who is asked about.
     private func counts(_ snapshot: Snapshot) -> Bool {
-        !snapshot.isRevoked && policy.counts(snapshot.ownership, of: snapshot.account?.name)
+        !snapshot.isRevoked(at: now) && policy.counts(snapshot.ownership, of: snapshot.account?.name)
     }
 
     /// Signed means charged: a purchase that is dated ahead counts from its signature on, unless an
@@ -106,14 +115,14 @@ struct ProductRules {
 
     private func isInForce(_ purchase: Purchase) -> Bool {
         guard counts(purchase.snapshot), purchase.snapshot.purchaseDate <= now else { return false }
-        return purchase.until.map { now < $0 } ?? true
+        return purchase.paidUntil.map { now < $0 } ?? true
     }
 
     /// The end of the last purchase that joins this one without a gap.
     private func entitledUntil(_ purchase: Purchase) -> Int64? {
-        guard var end = purchase.until else { return nil }
+        guard var end = purchase.paidUntil else { return nil }
         for next in purchases where counts(next.snapshot) && next.from <= end {
-            guard let until = next.until else { return nil }
+            guard let until = next.paidUntil else { return nil }
             end = max(end, until)
         }
         return end
@@ -123,7 +132,10 @@ struct ProductRules {
     private func isBetter(_ one: Purchase, than other: Purchase) -> Bool {
         let (oneEntitled, otherEntitled) = (isEntitled(one), isEntitled(other))
         if oneEntitled != otherEntitled { return oneEntitled }
-        let (oneEnd, otherEnd) = (one.until ?? .max, other.until ?? .max)
+        let (oneEnd, otherEnd) =
+            oneEntitled
+            ? (one.paidUntil ?? .max, other.paidUntil ?? .max)
+            : (one.until ?? .max, other.until ?? .max)
         if oneEnd != otherEnd { return oneEnd > otherEnd }
         let (one, other) = (one.snapshot, other.snapshot)
         if one.isFamilyShared != other.isFamilyShared { return other.isFamilyShared }

@@ -27,6 +27,19 @@ struct RenewalState {
     var graceEnds: Int64? { evidence.payload.gracePeriodExpiresDate?.milliseconds }
     /// The end of the most recent purchase.
     var renewalDate: Int64? { evidence.payload.renewalDate?.milliseconds }
+    /// A receipt's dates have whole seconds: less is no difference.
+    static let secondOfReceipts: Int64 = 1_000
+
+    /// Whether it is about a period: the one that ends at its `renewalDate`. Only where it names
+    /// none, it is about the latest period that had begun when it was signed.
+    ///
+    /// - Parameter next: when the next period begins.
+    func isAbout(periodFrom begin: Int64, to end: Int64, before next: Int64?) -> Bool {
+        guard let renewalDate else { return begin <= signedDate && signedDate < next ?? .max }
+        let (difference, isFar) = renewalDate.subtractingReportingOverflow(end)
+        return !isFar && difference.magnitude < Self.secondOfReceipts
+    }
+
     var account: String? { evidence.payload.appAccountToken?.lowercased() }
 
     /// Whether it wins over another of the same subscription: by signed date, then by the signed
@@ -46,6 +59,9 @@ struct SignedStatus {
     var signedDate: Int64
     /// Index of the item.
     var item: Int
+
+    /// Whether this version knows what it says: a status that Apple adds later decides nothing.
+    var isKnown: Bool { SubscriptionState(status) != nil }
 
     /// Of two with the same signed date the one that takes away more wins.
     func wins(over other: SignedStatus) -> Bool {

@@ -18,7 +18,8 @@ final class Snapshot {
     let signedDate: Int64
     let purchaseDate: Int64
     private(set) var expiresDate: Int64?
-    private(set) var revocationDate: Int64?
+    /// The revocation that this item states.
+    private var ownRevocation: Int64?
     private(set) var quantity: Int64 = 1
     private(set) var isTrial = false
     private(set) var isSeatAddition = false
@@ -158,9 +159,12 @@ final class Snapshot {
     var previousOriginal: String? { links?.previousOriginal }
     var bundleOriginal: String? { links?.bundleOriginal }
     var bundleGroup: String? { links?.bundleGroup }
-    var revocationPercentage: Int32? { terms?.revocationPercentage }
-    var revocationReason: RevocationReason? { isRevoked ? terms?.revocationReason : nil }
-    var revocationType: RevocationType? { isRevoked ? terms?.revocationType : nil }
+    /// A receipt that is silent takes back no signed revocation.
+    var revocationDate: Int64? { ownRevocation ?? signedBeneath?.ownRevocation }
+    private var revocation: Terms? { ownRevocation == nil ? signedBeneath?.terms : terms }
+    var revocationPercentage: Int32? { isRevoked ? revocation?.revocationPercentage : nil }
+    var revocationReason: RevocationReason? { isRevoked ? revocation?.revocationReason : nil }
+    var revocationType: RevocationType? { isRevoked ? revocation?.revocationType : nil }
     var revokedAt: Timestamp? { revocationDate.map(Timestamp.init) }
     var revokedSeats: Int64? { terms?.revokedSeats }
     var offerType: OfferType? { terms?.offerType }
@@ -169,6 +173,12 @@ final class Snapshot {
     var account: Named? { inherited?.account ?? ownAccount.map { named($0.inLowerCase) } }
     var appTransaction: Named? { inherited?.appTransaction ?? ownAppTransaction.map(named) }
     var isRevoked: Bool { revocationDate != nil }
+    func isRevoked(at now: Int64) -> Bool { revocationDate.map { $0 <= now } ?? false }
+    /// When a receipt says that the purchase was cancelled, which can mean a refund or an upgrade.
+    /// It is nil if a signed transaction says that it was refunded.
+    var cancelledInReceipt: Int64? {
+        isFromReceipt && signedBeneath?.ownRevocation == nil ? ownRevocation : nil
+    }
     var isFamilyShared: Bool { ownership == .familyShared }
 
     var decidedBy: DecidedBy {
@@ -184,7 +194,7 @@ final class Snapshot {
     /// the fields decide, so that the order of the evidence never does.
     func wins(over other: Snapshot) -> Bool {
         if signedDate != other.signedDate { return signedDate > other.signedDate }
-        if isRevoked != other.isRevoked { return isRevoked }
+        if (ownRevocation == nil) != (other.ownRevocation == nil) { return ownRevocation != nil }
         if ownStatements.isUpgraded != other.ownStatements.isUpgraded {
             return ownStatements.isUpgraded
         }
@@ -236,8 +246,8 @@ final class Snapshot {
     /// Distinguishes records of receipts with the same signed date.
     private var fields: [Int64] {
         [
-            Int64(ownType.rawValue), purchaseDate, expiresDate ?? .min, revocationDate ?? .min,
-            quantity, isTrial ? 1 : 0, Int64(revocationReason?.rawValue ?? -1),
+            Int64(ownType.rawValue), purchaseDate, expiresDate ?? .min, ownRevocation ?? .min,
+            quantity, isTrial ? 1 : 0, Int64(terms?.revocationReason?.rawValue ?? -1),
         ]
     }
 
@@ -268,7 +278,7 @@ extension Snapshot {
 
     private func read(_ payload: borrowing JWSTransactionDecodedPayload) {
         expiresDate = payload.expiresDate?.milliseconds
-        revocationDate = payload.revocationDate?.milliseconds
+        ownRevocation = payload.revocationDate?.milliseconds
         quantity = payload.quantity.map(Int64.init) ?? 1
         isTrial = payload.offerType == .introductory && payload.offerDiscountType == .freeTrial
         isSeatAddition = payload.additionalTransactionReason == .seatAddition
@@ -296,7 +306,7 @@ extension Snapshot {
             signedDate: created?.milliseconds ?? .min,
             purchaseDate: record.purchaseDate?.milliseconds ?? .min, item: item)
         expiresDate = record.expiresDate?.milliseconds
-        revocationDate = record.cancellationDate?.milliseconds
+        ownRevocation = record.cancellationDate?.milliseconds
         quantity = record.quantity ?? 1
         isTrial = record.isTrialPeriod == true
         terms = Terms(record)
@@ -315,7 +325,7 @@ extension Snapshot {
             type: receipt.expiresDate == nil ? .unknown : .autoRenewable,
             signedDate: purchased, purchaseDate: purchased, item: item)
         expiresDate = receipt.expiresDate?.milliseconds
-        revocationDate = receipt.cancellationDate?.milliseconds
+        ownRevocation = receipt.cancellationDate?.milliseconds
         quantity = receipt.quantity ?? 1
         isTrial = receipt.isTrialPeriod == true
         isFromReceipt = true

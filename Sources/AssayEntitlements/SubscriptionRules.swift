@@ -8,18 +8,24 @@ struct SubscriptionEvidence {
     var renewals: [RenewalState] = []
     var status: SignedStatus?
 
-    /// The newest renewal information.
+    /// The newest renewal information, of whichever period.
     var newestRenewal: RenewalState? {
         renewals.reduce(nil) { newest, next in
             newest.map { next.wins(over: $0) ? next : $0 } ?? next
         }
     }
 
-    func renewal(of original: String) -> RenewalState? {
-        renewals.count == 1
-            ? renewals[0]
-            : renewals.first { $0.evidence.payload.originalTransactionId == original }
-                ?? newestRenewal
+    /// The renewal information about one period: that of its own original, or else the newest.
+    func renewal(
+        of original: String, from begin: Int64, to end: Int64, before next: Int64?
+    ) -> RenewalState? {
+        var found: RenewalState?
+        for renewal in renewals where renewal.isAbout(periodFrom: begin, to: end, before: next) {
+            if renewal.evidence.payload.originalTransactionId == original { return renewal }
+            if let known = found, !renewal.wins(over: known) { continue }
+            found = renewal
+        }
+        return found
     }
 }
 
@@ -48,7 +54,8 @@ struct SubscriptionRules {
     func decide(_ evidence: SubscriptionEvidence) -> SubscriptionDecision {
         let timeline = Timeline(evidence.purchases, at: now)
         guard let renewal = evidence.newestRenewal, let end = renewal.renewalDate,
-            let begin = Self.begin(of: renewal, until: end, after: timeline)
+            let begin = Self.begin(
+                of: renewal, until: end, after: timeline, evidence.purchases)
         else { return decide(timeline, evidence) }
         guard begin > now else {
             return periodOfRenewalInfo(renewal, until: end, timeline, evidence)
@@ -75,7 +82,7 @@ struct SubscriptionRules {
             return active(index + 1, timeline, evidence)
         }
         if period.isRevoked {
-            return decision(.revoked, period, until: nil, evidence)
+            return decision(.revoked, index, timeline, until: nil, evidence)
         }
         return afterEnd(of: index, timeline, evidence)
     }
@@ -93,7 +100,7 @@ struct SubscriptionRules {
         }
         let state: SubscriptionState =
             next.isRevoked && next.signedDate <= now ? .revoked : .unknown
-        return decision(state, next, until: nil, evidence)
+        return decision(state, 0, timeline, until: nil, evidence)
     }
 
     /// Every purchase was upgraded, and the transaction that replaced them is missing; or there is
@@ -108,8 +115,11 @@ struct SubscriptionRules {
             entitle(&found, until: nil)
             return SubscriptionDecision(subscription: found)
         }
+        let renewal = evidence.renewal(
+            of: latest.originalTransactionId, from: latest.purchaseDate,
+            to: latest.expiresDate ?? .min, before: nil)
         var decision = SubscriptionDecision(
-            subscription: subscription(.unknown, latest, nil, until: nil, evidence))
+            subscription: subscription(.unknown, latest, nil, renewal, until: nil, evidence))
         decision.refresh = (latest.purchaseDate, .statusUnknown)
         return decision
     }
@@ -117,8 +127,8 @@ struct SubscriptionRules {
     private func active(
         _ index: Int, _ timeline: Timeline, _ evidence: SubscriptionEvidence
     ) -> SubscriptionDecision {
-        let end = timeline.paidUntil(from: index)
-        var decision = decision(.active, timeline.periods[index], until: end, evidence)
+        let (end, last) = timeline.paidUntil(from: index)
+        var decision = decision(.active, index, timeline, until: end, evidence, renewsAfter: last)
         if decision.subscription.willRenew != false { decision.refresh = (end, .periodEnds) }
         return decision
     }
@@ -126,16 +136,14 @@ struct SubscriptionRules {
     // MARK: A period that renewal information names
 
     /// When the period begins that renewal information names and no purchase: its end lies after
-    /// that of every purchase known, and it was signed after them.
+    /// that of every purchase known, also of one that was replaced, and it was signed after them.
     private static func begin(
-        of renewal: RenewalState, until end: Int64, after timeline: Timeline
+        of renewal: RenewalState, until end: Int64, after timeline: Timeline,
+        _ purchases: [Snapshot]
     ) -> Int64? {
-        var lastEnd = Int64.min
-        for period in timeline.periods {
-            guard period.begin <= renewal.signedDate else { return nil }
-            lastEnd = max(lastEnd, period.end)
-        }
-        guard end > lastEnd else { return nil }
+        guard timeline.periods.allSatisfy({ $0.begin <= renewal.signedDate }) else { return nil }
+        let lastEnd = purchases.lazy.compactMap(\.expiresDate).max() ?? .min
+        guard end > sum(lastEnd, RenewalState.secondOfReceipts - 1) else { return nil }
         return timeline.periods.isEmpty ? renewal.signedDate : min(lastEnd, renewal.signedDate)
     }
 
@@ -164,11 +172,11 @@ struct SubscriptionRules {
         found.status = .active
         found.expiresDate = Timestamp(milliseconds: end)
         found.ownership = known?.ownership
-        found.seats = renewal.evidence.payload.multiSeatInfo.flatMap { _ in
-            renewal.evidence.payload.renewalQuantity.map(Int64.init)
+        if known?.ownership == .purchased, renewal.evidence.payload.multiSeatInfo != nil {
+            found.seats = renewal.evidence.payload.renewalQuantity.map(Int64.init)
         }
         name(known, renewal, evidence, &found)
-        let state = now < end ? nil : stateAfter(end, began: renewal.signedDate, renewal, evidence)
+        let state = now < end ? nil : stateAfter(end, renewal, evidence)
         if let state { found.status = state.status }
         entitle(&found, until: state.map(\.until) ?? end)
         var decision = SubscriptionDecision(subscription: found)
@@ -194,43 +202,68 @@ struct SubscriptionRules {
         of index: Int, _ timeline: Timeline, _ evidence: SubscriptionEvidence
     ) -> SubscriptionDecision {
         let period = timeline.periods[index]
-        let renewal = evidence.renewal(of: period.deciding.originalTransactionId)
-        let state = stateAfter(period.end, began: period.begin, renewal, evidence)
+        let state = stateAfter(period.end, renewal(after: index, timeline, evidence), evidence)
         let until = state.until.map { timeline.until($0, after: index) }
-        var decision = decision(state.status, period, until: until, evidence)
-        decision.refresh = state.refresh
+        var decision = decision(state.status, index, timeline, until: until, evidence)
+        // A period without an end is asked about from its begin on.
+        decision.refresh = state.refresh.map { (max($0.at, period.begin), $0.reason) }
         decision.warning = state.warning
         decision.item = state.item
         return decision
     }
 
+    private func renewal(
+        after index: Int, _ timeline: Timeline, _ evidence: SubscriptionEvidence
+    ) -> RenewalState? {
+        let (period, next) = (timeline.periods[index], index + 1)
+        return evidence.renewal(
+            of: period.deciding.originalTransactionId, from: period.begin, to: period.end,
+            before: next < timeline.periods.count ? timeline.periods[next].begin : nil)
+    }
+
     /// The state after the end of the deciding period. Grace comes first: `isInBillingRetryPeriod`
-    /// is true during grace as well.
+    /// is true during grace as well. Between renewal information and a signed status the one that
+    /// was signed later decides.
     ///
-    /// - Parameter began: renewal information that was signed before the purchase is about an older
-    ///   period.
+    /// - Parameter renewal: the renewal information about this period.
     private func stateAfter(
-        _ end: Int64, began: Int64, _ newest: RenewalState?, _ evidence: SubscriptionEvidence
+        _ end: Int64, _ renewal: RenewalState?, _ evidence: SubscriptionEvidence
     ) -> StateAfterEnd {
-        let renewal = newest.flatMap { $0.signedDate < began ? nil : $0 }
-        let status = evidence.status.flatMap { $0.signedDate < end ? nil : $0 }
-        if let graceEnds = renewal?.graceEnds, graceEnds > now {
+        let status = evidence.status.flatMap { status in
+            let isOlder = status.signedDate < renewal?.signedDate ?? .min
+            return status.signedDate < end || isOlder || !status.isKnown ? nil : status
+        }
+        // A status says nothing of the time before it was signed: grace in its time stays.
+        let isGrace = status.map { $0.status == .gracePeriod || $0.signedDate > now } ?? true
+        if isGrace, let graceEnds = renewal?.graceEnds, graceEnds > now {
             return StateAfterEnd(
                 status: .gracePeriod, until: graceEnds, refresh: (graceEnds, .periodEnds))
         }
-        let shortGrace = Self.sum(end, Self.shortestGrace)
-        if let status, status.status == .gracePeriod, renewal?.graceEnds == nil, shortGrace > now {
+        guard let status else { return stateAfter(end, renewal) }
+        switch status.status {
+        case .gracePeriod:
+            let shortGrace = Self.sum(end, Self.shortestGrace)
+            guard renewal?.graceEnds == nil, shortGrace > now else { fallthrough }
             return StateAfterEnd(
                 status: .gracePeriod, until: shortGrace, refresh: (shortGrace, .periodEnds),
                 warning: .graceWithoutDate, item: status.item)
+        case .billingRetry: return inRetry(since: end, status.signedDate)
+        case .expired: return StateAfterEnd(status: .expired)
+        default: return unknown(since: end)
         }
-        let isRetrying =
-            renewal?.isInBillingRetry == true || status?.status == .billingRetry
-            || status?.status == .gracePeriod
-        if isRetrying {
-            return inRetry(since: end, max(renewal?.signedDate ?? .min, status?.signedDate ?? .min))
-        }
-        if isOver(since: end, renewal, status) { return StateAfterEnd(status: .expired) }
+    }
+
+    /// Where no status was signed later than the renewal information.
+    private func stateAfter(_ end: Int64, _ renewal: RenewalState?) -> StateAfterEnd {
+        guard let renewal else { return unknown(since: end) }
+        if renewal.isInBillingRetry { return inRetry(since: end, renewal.signedDate) }
+        let saysNothingElse = renewal.signedDate >= end && renewal.graceEnds == nil
+        let isOver =
+            saysNothingElse || renewal.autoRenewStatus == .off || renewal.expirationIntent != nil
+        return isOver ? StateAfterEnd(status: .expired) : unknown(since: end)
+    }
+
+    private func unknown(since end: Int64) -> StateAfterEnd {
         let lenient = Self.sum(end, policy.renewalLeniencyMilliseconds)
         return StateAfterEnd(
             status: .unknown, until: lenient > now ? lenient : nil, refresh: (end, .statusUnknown))
@@ -247,42 +280,37 @@ struct SubscriptionRules {
             refresh: (daily, .billingRetry))
     }
 
-    /// Whether evidence says that the subscription does not go on.
-    private func isOver(
-        since end: Int64, _ renewal: RenewalState?, _ status: SignedStatus?
-    ) -> Bool {
-        if status?.status == .expired { return true }
-        guard let renewal else { return false }
-        let saysNothingElse = renewal.signedDate >= end && renewal.graceEnds == nil
-        return saysNothingElse || renewal.autoRenewStatus == .off
-            || renewal.expirationIntent != nil
-    }
-
     private static func sum(_ date: Int64, _ duration: Int64) -> Int64 {
         Timestamp(milliseconds: date).advanced(by: duration).milliseconds
     }
 
     // MARK: The answer
 
+    /// - Parameter renewsAfter: the period after which the subscription renews.
     private func decision(
-        _ status: SubscriptionState, _ period: Timeline.Period, until end: Int64?,
-        _ evidence: SubscriptionEvidence
+        _ status: SubscriptionState, _ index: Int, _ timeline: Timeline, until end: Int64?,
+        _ evidence: SubscriptionEvidence, renewsAfter last: Int? = nil
     ) -> SubscriptionDecision {
-        SubscriptionDecision(
-            subscription: subscription(status, period.deciding, period.seats, until: end, evidence))
+        let period = timeline.periods[index]
+        let about =
+            last.flatMap { renewal(after: $0, timeline, evidence) }
+            ?? renewal(after: index, timeline, evidence)
+        return SubscriptionDecision(
+            subscription: subscription(
+                status, period.deciding, period.seats, about, until: end, evidence))
     }
 
     private func subscription(
-        _ status: SubscriptionState, _ deciding: Snapshot, _ seats: Int64?, until end: Int64?,
-        _ evidence: SubscriptionEvidence
+        _ status: SubscriptionState, _ deciding: Snapshot, _ seats: Int64?,
+        _ renewal: RenewalState?, until end: Int64?, _ evidence: SubscriptionEvidence
     ) -> Subscription {
-        let renewal = evidence.renewal(of: deciding.originalTransactionId)
         var found = Subscription(
             originalTransactionId: deciding.originalTransactionId, status: status,
             productId: deciding.productId, ownership: deciding.ownership,
             isTrial: deciding.isTrial, offerType: deciding.offerType,
             billingPlanType: deciding.billingPlanType,
-            revocationPercentage: deciding.revocationPercentage, decidedBy: deciding.decidedBy,
+            revocationPercentage: status == .revoked ? deciding.revocationPercentage : nil,
+            decidedBy: deciding.decidedBy,
             expiresDate: deciding.expiresDate.map(Timestamp.init))
         found.seats = seats
         found.purchaseDate = deciding.boughtAt

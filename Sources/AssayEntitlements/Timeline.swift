@@ -1,29 +1,48 @@
 import AssayModels
 
-/// The paid periods of one subscription by the time at which they begin.
+/// The paid periods of one subscription by the time at which they begin, as they are at one moment.
 struct Timeline {
     /// A purchase, and the seats that were added to it.
     struct Period {
         let purchases: ArraySlice<Snapshot>
+        let now: Int64
 
+        /// Those that were bought by now, or else all.
+        private var begun: ArraySlice<Snapshot> {
+            guard purchases.count > 1 else { return purchases }
+            return purchases[
+                ..<(purchases.lastIndex { $0.purchaseDate <= now }.map { $0 + 1 }
+                    ?? purchases.endIndex)]
+        }
         /// The one that shows the period: the last that is not refunded.
         var deciding: Snapshot {
-            purchases.last { !$0.isRevoked } ?? purchases[purchases.endIndex - 1]
+            begun.last { !$0.isRevoked(at: now) } ?? begun[begun.endIndex - 1]
         }
         var begin: Int64 { purchases[purchases.startIndex].purchaseDate }
         var end: Int64 { purchases.lazy.compactMap(\.expiresDate).max() ?? .min }
+        /// A refunded period is in force until it was refunded.
+        var paidEnd: Int64 { min(end, revokedFrom ?? .max) }
         /// Revoked only when every transaction in it is.
-        var isRevoked: Bool { purchases.allSatisfy(\.isRevoked) }
-        var revocationDate: Int64 { purchases.lazy.compactMap(\.revocationDate).max() ?? .min }
+        var isRevoked: Bool { begun.allSatisfy { $0.isRevoked(at: now) } }
+        private var revokedFrom: Int64? {
+            var last = Int64.min
+            for purchase in purchases {
+                guard let revoked = purchase.revocationDate else { return nil }
+                last = max(last, revoked)
+            }
+            return last
+        }
+        var revocationDate: Int64 { revokedFrom ?? .min }
         var signedDate: Int64 { purchases.lazy.map(\.signedDate).min() ?? .min }
 
-        /// Nil for a subscription of one customer.
+        /// Of the purchaser alone: the transaction of a member repeats the purchaser's figures.
         var seats: Int64? {
-            guard purchases.contains(where: { $0.revokedSeats != nil || $0.isSeatAddition }) else {
-                return nil
-            }
-            return purchases.reduce(0) { sum, purchase in
-                let paid = purchase.isRevoked ? 0 : purchase.quantity - (purchase.revokedSeats ?? 0)
+            guard deciding.ownership == .purchased,
+                begun.contains(where: { $0.revokedSeats != nil || $0.isSeatAddition })
+            else { return nil }
+            return begun.reduce(0) { sum, purchase in
+                let revoked = purchase.revokedSeats ?? 0
+                let paid = purchase.isRevoked(at: now) ? 0 : purchase.quantity - revoked
                 return sum.addingReportingOverflow(max(0, paid)).partialValue
             }
         }
@@ -35,52 +54,105 @@ struct Timeline {
 
     /// - Parameters:
     ///   - purchases: of one subscription.
-    ///   - now: a cancellation in a receipt can mean an upgrade. Where another purchase is in force
-    ///     then, it does.
+    ///   - now: the moment. What was replaced or refunded later is still in force at it.
     init(_ purchases: [Snapshot], at now: Int64) {
-        var sorted = purchases.filter { !$0.isUpgraded }
-        if sorted.contains(where: \.isCancelledInReceipt),
-            sorted.contains(where: { !$0.isRevoked && $0.isInForce(at: now) })
-        {
-            sorted.removeAll(where: \.isCancelledInReceipt)
+        guard purchases.count > 1 else {
+            periods = purchases.filter { !$0.isUpgraded }.map {
+                Period(purchases: [$0], now: now)
+            }
+            return
         }
-        if sorted.count > 1 {
-            sorted.sort(by: Self.isEarlier)
-            sorted = Self.withoutReplaced(sorted)
+        let latest = Self.latest(purchases)
+        var current: [Snapshot] = []
+        current.reserveCapacity(purchases.count)
+        var replaced: [Snapshot] = []
+        for purchase in purchases {
+            if purchase.isUpgraded || Self.isUpgradedByReceipt(purchase, latest) {
+                replaced.append(purchase)
+            } else {
+                current.append(purchase)
+            }
         }
-        var periods: [Period] = []
-        periods.reserveCapacity(sorted.count)
-        var start = 0
-        for index in sorted.indices.dropFirst() {
-            let period = Period(purchases: sorted[start..<index])
-            guard !sorted[index].isSeatAddition || !period.contains(sorted[index].purchaseDate)
-            else { continue }
-            periods.append(period)
-            start = index
-        }
-        if !sorted.isEmpty { periods.append(Period(purchases: sorted[start...])) }
-        self.periods = periods
+        current.sort(by: Self.isEarlier)
+        current = Self.withoutReplaced(current)
+        let inForce = Self.inForce(replaced, before: current, at: now)
+        if !inForce.isEmpty { current = (current + inForce).sorted(by: Self.isEarlier) }
+        periods = Self.periods(current, at: now)
     }
 
     /// The index of the latest begun period; nil: none has begun.
     func latestBegun(at now: Int64) -> Int? { periods.lastIndex { $0.begin <= now } }
 
-    /// The end of the last paid period that joins this one without a gap. Each that begins decides
+    /// The last paid period that joins this one without a gap, and its end. Each that begins decides
     /// alone from then on, so one that ends earlier, or is refunded, shortens the time.
-    func paidUntil(from index: Int) -> Int64 {
-        var end = periods[index].end
-        for next in periods[(index + 1)...] where next.begin <= end {
-            guard !next.isRevoked else { return min(end, next.begin) }
-            end = next.end
+    func paidUntil(from index: Int) -> (end: Int64, last: Int) {
+        var (end, last) = (periods[index].paidEnd, index)
+        for next in periods.indices[(index + 1)...] where periods[next].begin <= end {
+            let begin = periods[next].begin
+            guard periods[next].paidEnd > begin else { return (min(end, begin), last) }
+            (end, last) = (periods[next].paidEnd, next)
         }
-        return end
+        return (end, last)
     }
 
     /// The end of an access that lasts beyond its period: the next period decides when it begins.
     func until(_ end: Int64, after index: Int) -> Int64 {
         let next = index + 1
         guard next < periods.count, periods[next].begin < end else { return end }
-        return periods[next].isRevoked ? periods[next].begin : paidUntil(from: next)
+        let paid = periods[next].paidEnd > periods[next].begin
+        return paid ? paidUntil(from: next).end : periods[next].begin
+    }
+
+    /// An upgrade cancels the earlier purchase when the later one begins. So a cancelled record is
+    /// an upgrade only if a later purchase begins then or after it.
+    ///
+    /// - Parameter latest: the latest purchase of all, which no upgrade has cancelled.
+    private static func isUpgradedByReceipt(_ purchase: Snapshot, _ latest: Snapshot?) -> Bool {
+        guard let cancelled = purchase.cancelledInReceipt, let latest, latest !== purchase else {
+            return false
+        }
+        let begins = Timestamp(milliseconds: cancelled).advanced(by: -RenewalState.secondOfReceipts)
+        return begins.milliseconds < latest.purchaseDate
+    }
+
+    /// The replaced purchases that are in force until their successors begin. The moment tells
+    /// whether that matters: a successor that has begun decides.
+    private static func inForce(
+        _ replaced: [Snapshot], before current: [Snapshot], at now: Int64
+    ) -> [Snapshot] {
+        guard let last = current.last, last.purchaseDate > now else { return [] }
+        // A renewal that was charged ahead can be replaced before it begins.
+        return replaced.filter { purchase in
+            let begin = purchase.purchaseDate
+            return begin <= now
+                && !current.contains { earlier in
+                    let end = min(earlier.expiresDate ?? .min, earlier.revocationDate ?? .max)
+                    return earlier.purchaseDate <= begin && begin < end
+                }
+        }
+    }
+
+    /// Seats that are added make one period with the transaction to which they are added: they have
+    /// one end, and all carry the member. A statement about the earlier transaction that is older
+    /// than the addition lacks it, and is of the same product.
+    private static func periods(_ sorted: [Snapshot], at now: Int64) -> [Period] {
+        guard sorted.contains(where: \.isSeatAddition) else {
+            return sorted.indices.map { Period(purchases: sorted[$0...$0], now: now) }
+        }
+        var members: [[Snapshot]] = []
+        var indices: [Int64: Int] = [:]
+        for purchase in sorted {
+            if let end = purchase.expiresDate {
+                let index = indices.index(of: end, orNext: members.count)
+                if index < members.count, purchase.adds(to: members[index][0]) {
+                    members[index].append(purchase)
+                    continue
+                }
+                indices[end] = members.count
+            }
+            members.append([purchase])
+        }
+        return members.map { Period(purchases: $0[...], now: now) }
     }
 
     /// Without the periods that were charged ahead, and then replaced by a purchase that begins
@@ -118,9 +190,8 @@ struct Timeline {
 }
 
 extension Snapshot {
-    fileprivate var isCancelledInReceipt: Bool { isFromReceipt && isRevoked }
-
-    fileprivate func isInForce(at now: Int64) -> Bool {
-        purchaseDate <= now && now < expiresDate ?? .min
+    /// Whether it adds seats to the period of an earlier transaction with the same end.
+    fileprivate func adds(to earlier: Snapshot) -> Bool {
+        isSeatAddition && (earlier.isSeatAddition || earlier.productId == productId)
     }
 }

@@ -134,11 +134,18 @@ struct AfterTheEndTests {
         var policy = EntitlementPolicy()
         let now = Timestamp(day: 10)
         let items = [Evidence.period(0), refund]
-        #expect(try answer(items, at: now).subscription.status == .revoked)
-        for (offset, status) in [(-1, .active), (0, .revoked)] as [(Int64, SubscriptionState)] {
+        // What was refunded later was owned until then.
+        for (offset, until) in [(-1, 30), (0, 20)] as [(Int64, Int64)] {
             policy.knownAt = Timestamp(day: 20, plus: offset)
-            #expect(try answer(items, at: now, policy).subscription.status == status)
+            for policy in [policy] + (offset == 0 ? [EntitlementPolicy()] : []) {
+                let found = try answer(items, at: now, policy)
+                #expect(found.subscription.status == .active)
+                #expect(found.subscription.entitledUntil == Timestamp(day: until))
+                #expect(found.subscription.revocationDate == nil)
+                #expect(found.answer.nextChange == Timestamp(day: until))
+            }
         }
+        #expect(try answer(items, at: Timestamp(day: 20)).subscription.status == .revoked)
     }
 
     @Test("Whose it is: the newest statement that names an account, else the newest of the lineage")
@@ -155,7 +162,8 @@ struct AfterTheEndTests {
             let now = Timestamp(day: day)
             let found = try answer(items + [next], at: now)
             #expect(found.subscription.appAccountToken == token)
-            #expect(found.subscription.renewsForAppAccountToken == "ef")
+            // It speaks of the first period.
+            #expect(found.subscription.renewsForAppAccountToken == (day == 31 ? nil : "ef"))
             #expect(found.answer.apps[0].customers.appAccountTokens == (token.map { [$0] } ?? []))
             // The statement that names the account is kept, though a newer one has replaced it.
             #expect(found.answer.superseded == (token == "cd" ? [0] : []))

@@ -1,5 +1,6 @@
 import AssayEntitlements
 import AssayModels
+import Testing
 
 /// Verified evidence for tests. What a signature would prove is taken for proved.
 enum Evidence {
@@ -38,6 +39,34 @@ enum Evidence {
                 $0.expiresDate = Timestamp(milliseconds: begin + 30 * day)
                 change(&$0)
             })
+    }
+
+    /// A period by its first and its last day.
+    static func period(
+        _ id: String, _ days: ClosedRange<Int64>, signed: Int64? = nil,
+        product: String = "premium.monthly",
+        _ change: (inout JWSTransactionDecodedPayload) -> Void = { _ in }
+    ) -> EvidenceItem {
+        period(
+            0, signed: start + (signed ?? days.lowerBound) * day, product: product
+        ) {
+            $0.transactionId = id
+            $0.purchaseDate = Timestamp(day: days.lowerBound)
+            $0.expiresDate = Timestamp(day: days.upperBound)
+            change(&$0)
+        }
+    }
+
+    /// The deciding subscription, for all orders of the items, which have to agree.
+    static func decide(
+        _ items: [EvidenceItem], at now: Timestamp, _ policy: EntitlementPolicy = .init()
+    ) throws -> Subscription {
+        let answer = Entitlements(of: items, at: now, policy: policy)
+        for order in [Array(items.reversed()), items + items] {
+            let other = Entitlements(of: order, at: now, policy: policy)
+            #expect(other.withoutPositions == answer.withoutPositions)
+        }
+        return try #require(answer.apps.first?.subscriptionGroups.first).deciding
     }
 
     static func product(

@@ -110,7 +110,7 @@ struct ProductTests {
         #expect(joined[0].subscriptions.count == 1)
     }
 
-    @Test("A cancellation in a receipt can be an upgrade: a record in force decides")
+    @Test("A cancellation in a receipt can be an upgrade: a later record that begins then decides")
     func receiptUpgrade() throws {
         func record(
             _ id: String, _ product: String, begin: Int64, end: Int64, cancelled: Bool
@@ -125,7 +125,7 @@ struct ProductTests {
                 if cancelled { $0.cancellationDate = Timestamp(day: 5) }
             }
         }
-        let cancelled = record("100", "premium.monthly", begin: 6, end: 36, cancelled: true)
+        let cancelled = record("100", "premium.monthly", begin: 0, end: 30, cancelled: true)
         let other = record("101", "premium.yearly", begin: 5, end: 370, cancelled: false)
         let created = Evidence.start + 6 * Evidence.day
         let upgraded = try app([Evidence.receipt(created: created, [cancelled, other])])

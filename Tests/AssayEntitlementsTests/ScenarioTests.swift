@@ -154,7 +154,8 @@ struct ScenarioTests {
         #expect(!keys.contains(nil))
         // The last token states again what the one before stated.
         #expect(items.count == 6 && Set(keys).count == 5)
-        let answer = scenario.answer(Self.stored(items), at: MintedScenarios.made)
+        let now = try #require(scenario.steps.last).step.at
+        let answer = scenario.answer(Self.stored(items), at: now)
         #expect(answer.apps.first?.nonConsumables.map(\.isEntitled) == [false])
     }
 

@@ -175,7 +175,7 @@ struct ScenarioAnswer {
         let payload = snapshot.payload
         // A record of a receipt has fewer members than a token.
         let token = snapshot.isRecord ? nil : payload
-        let renewal = ledger.renewal(of: snapshot)
+        let renewal = ledger.renewal(of: snapshot, until: line.until)
         object.member("originalTransactionId", payload.string("originalTransactionId"))
         object.member("status", line.status)
         object.member("entitled", line.until != nil)

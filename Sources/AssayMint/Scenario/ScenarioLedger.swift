@@ -97,17 +97,25 @@ struct ScenarioLedger {
     }
 
     /// The newest renewal information of a subscription.
-    func renewal(of snapshot: Snapshot) -> PayloadMembers? {
+    ///
+    /// - Parameter until: the end of access. Information about another period says nothing.
+    func renewal(of snapshot: Snapshot, until: Int64?) -> PayloadMembers? {
         let environment = snapshot.payload.string("environment")
         let original = snapshot.payload.string("originalTransactionId")
         let candidates = renewals.filter {
             $0.string("originalTransactionId") == original
                 && $0.string("environment") == environment
         }
-        return candidates.reduce(candidates.first) { best, next in
+        let newest = candidates.reduce(candidates.first) { best, next in
             let signed = next.time("signedDate") ?? 0
             return best.map { signed > $0.time("signedDate") ?? 0 ? next : $0 }
         }
+        guard let newest else { return nil }
+        guard let date = newest.time("renewalDate") else {
+            let bought = snapshot.payload.time("purchaseDate") ?? 0
+            return newest.time("signedDate") ?? 0 < bought ? nil : newest
+        }
+        return date == snapshot.payload.time("expiresDate") || date == until ? newest : nil
     }
 
     /// The group that a token names for a subscription.
