@@ -184,6 +184,20 @@ import Testing
         }
     }
 
+    /// A lineage in two groups is two subscriptions, and renewal information decides both.
+    @Test func refreshNamesATransactionOnce() {
+        let items = [
+            Evidence.period(0), Evidence.period(1) { $0.subscriptionGroupIdentifier = "2200" },
+            Evidence.renewal(signed: Evidence.start + 31 * Evidence.day) {
+                $0.renewalDate = Timestamp(day: 90)
+            },
+        ]
+        let answer = Entitlements(of: items, at: Timestamp(day: 40))
+        let decided = answer.apps.flatMap(\.subscriptionGroups).map(\.deciding.decidedBy)
+        #expect(decided.map(\.transactionId) == ["100", "100"])
+        #expect(answer.refresh.map(\.transactionId) == ["100"])
+    }
+
     /// Long chains of statements, each of which joins two purchases.
     @Test func chainsOfRestatementsAreOnePurchase() {
         let count = 2_000
