@@ -59,21 +59,26 @@ final class Snapshot {
         /// It is nil if it is not of a group or an organisation.
         let revokedSeats: Int64?
         let offerType: OfferType?
+        let offerIdentifier: String?
         let billingPlanType: BillingPlanType?
+        let commitmentExpiresDate: Timestamp?
 
         /// Returns nil if the payload has none of them.
         init?(_ payload: borrowing JWSTransactionDecodedPayload) {
             guard
                 payload.revocationDate != nil || payload.revocationPercentage != nil
                     || payload.multiSeatInfo != nil
-                    || payload.offerType != nil || payload.billingPlanType != nil
+                    || payload.offerType != nil || payload.offerIdentifier != nil
+                    || payload.billingPlanType != nil || payload.commitmentInfo != nil
             else { return nil }
             revocationPercentage = payload.revocationPercentage
             revocationReason = payload.revocationReason
             revocationType = payload.revocationType
             revokedSeats = payload.multiSeatInfo.map { Int64($0.revokedSeatQuantity ?? 0) }
             offerType = payload.offerType
+            offerIdentifier = payload.offerIdentifier
             billingPlanType = payload.billingPlanType
+            commitmentExpiresDate = payload.commitmentInfo?.commitmentExpiresDate
         }
 
         /// Returns nil if the record has none of them.
@@ -81,7 +86,8 @@ final class Snapshot {
             guard let reason = record.cancellationReason else { return nil }
             revocationReason = Int32(exactly: reason).map(RevocationReason.init)
             (revocationPercentage, revocationType, revokedSeats) = (nil, nil, nil)
-            (offerType, billingPlanType) = (nil, nil)
+            (offerType, offerIdentifier) = (nil, nil)
+            (billingPlanType, commitmentExpiresDate) = (nil, nil)
         }
     }
 
@@ -168,7 +174,9 @@ final class Snapshot {
     var revokedAt: Timestamp? { revocationDate.map(Timestamp.init) }
     var revokedSeats: Int64? { terms?.revokedSeats }
     var offerType: OfferType? { terms?.offerType }
+    var offerIdentifier: String? { terms?.offerIdentifier }
     var billingPlanType: BillingPlanType? { terms?.billingPlanType }
+    var commitmentExpiresDate: Timestamp? { terms?.commitmentExpiresDate }
     /// The account of the newest statement about this purchase that names one, in lower case.
     var account: Named? { inherited?.account ?? ownAccount.map { named($0.inLowerCase) } }
     var appTransaction: Named? { inherited?.appTransaction ?? ownAppTransaction.map(named) }

@@ -313,6 +313,8 @@ struct SubscriptionRules {
             decidedBy: deciding.decidedBy,
             expiresDate: deciding.expiresDate.map(Timestamp.init))
         found.seats = seats
+        found.offerIdentifier = deciding.offerIdentifier
+        found.commitmentExpiresDate = deciding.commitmentExpiresDate
         found.purchaseDate = deciding.boughtAt
         if status == .revoked {
             found.revocationDate = deciding.revokedAt
@@ -331,6 +333,8 @@ struct SubscriptionRules {
     ) {
         found.willRenew = renewal?.autoRenewStatus.map { $0 == .on }
         found.renewsAs = renewal?.autoRenewProductId
+        found.commitmentWillRenew =
+            renewal?.evidence.payload.commitmentInfo?.commitmentAutoRenewStatus.map { $0 == .on }
         found.expirationIntent = renewal?.expirationIntent
         found.appAccountToken = (deciding?.account ?? Self.newest(evidence, \.account))?.name
         found.appTransactionId =

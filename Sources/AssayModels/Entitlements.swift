@@ -143,6 +143,12 @@ public struct Subscription: Equatable, Sendable {
     public var revocationReason: RevocationReason?
     /// How; nil where the evidence does not say it.
     public var revocationType: RevocationType?
+    /// The identifier of the offer.
+    public var offerIdentifier: String?
+    /// Of monthly payments with a commitment: when the commitment ends.
+    public var commitmentExpiresDate: Timestamp?
+    /// Whether it renews after the commitment; nil without renewal information about one.
+    public var commitmentWillRenew: Bool?
 
     /// Creates a subscription.
     public init(

@@ -5317,7 +5317,7 @@ const ProtobufCMessageDescriptor assay__v1__subscription_group__descriptor =
   (ProtobufCMessageInit) assay__v1__subscription_group__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__subscription__field_descriptors[24] =
+static const ProtobufCFieldDescriptor assay__v1__subscription__field_descriptors[27] =
 {
   {
     "original_transaction_id",
@@ -5607,18 +5607,57 @@ static const ProtobufCFieldDescriptor assay__v1__subscription__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "offer_identifier",
+    25,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Subscription, has_offer_identifier),
+    offsetof(Assay__V1__Subscription, offer_identifier),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "commitment_expires_date",
+    26,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__Subscription, has_commitment_expires_date),
+    offsetof(Assay__V1__Subscription, commitment_expires_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "commitment_will_renew",
+    27,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__Subscription, has_commitment_will_renew),
+    offsetof(Assay__V1__Subscription, commitment_will_renew),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__subscription__field_indices_by_name[] = {
   16,   /* field[16] = app_account_token */
   17,   /* field[17] = app_transaction_id */
   20,   /* field[20] = belongs_to_another_account */
   8,   /* field[8] = billing_plan_type */
+  25,   /* field[25] = commitment_expires_date */
+  26,   /* field[26] = commitment_will_renew */
   13,   /* field[13] = decided_by */
   4,   /* field[4] = entitled_until */
   11,   /* field[11] = expiration_intent */
   14,   /* field[14] = expires_date */
   2,   /* field[2] = is_entitled */
   6,   /* field[6] = is_trial */
+  24,   /* field[24] = offer_identifier */
   7,   /* field[7] = offer_type */
   0,   /* field[0] = original_transaction_id */
   5,   /* field[5] = ownership */
@@ -5637,7 +5676,7 @@ static const unsigned assay__v1__subscription__field_indices_by_name[] = {
 static const ProtobufCIntRange assay__v1__subscription__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 24 }
+  { 0, 27 }
 };
 const ProtobufCMessageDescriptor assay__v1__subscription__descriptor =
 {
@@ -5647,7 +5686,7 @@ const ProtobufCMessageDescriptor assay__v1__subscription__descriptor =
   "Assay__V1__Subscription",
   "assay.v1",
   sizeof(Assay__V1__Subscription),
-  24,
+  27,
   assay__v1__subscription__field_descriptors,
   assay__v1__subscription__field_indices_by_name,
   1,  assay__v1__subscription__number_ranges,

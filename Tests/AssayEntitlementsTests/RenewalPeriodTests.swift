@@ -110,6 +110,31 @@ struct RenewalPeriodTests {
         }
     }
 
+    @Test("The offer, the commitment and what follows it are in the answer")
+    func termsOfAPeriod() throws {
+        let period = Evidence.period("101", 30...60) {
+            $0.offerType = .promotional
+            $0.offerIdentifier = "SPRING"
+            $0.commitmentInfo = TransactionCommitmentInfo()
+            $0.commitmentInfo?.commitmentExpiresDate = Timestamp(day: 395)
+        }
+        let cases: [(Int64, AutoRenewStatus?, Bool?)] = [
+            (60, .off, false), (60, .on, true), (60, nil, nil), (30, .on, nil),
+        ]
+        for (date, status, renews) in cases {
+            let renewal = Self.renewal(signed: Timestamp(day: 31), about: date) {
+                $0.commitmentInfo = RenewalCommitmentInfo()
+                $0.commitmentInfo?.commitmentAutoRenewStatus = status
+            }
+            let found = try Evidence.decide([period, renewal], at: Timestamp(day: 40))
+            #expect(found.commitmentWillRenew == renews)
+            #expect(found.commitmentExpiresDate == Timestamp(day: 395))
+            #expect(found.offerIdentifier == "SPRING")
+        }
+        let plain = try Evidence.decide([Evidence.period("101", 30...60)], at: Timestamp(day: 40))
+        #expect(plain.offerIdentifier == nil && plain.commitmentExpiresDate == nil)
+    }
+
     @Test("Less than a second after the end of every purchase is no newer period")
     func roundedEnd() throws {
         for (milliseconds, isNewer) in [(0, false), (999, false), (1_000, true)] as [(Int64, Bool)]

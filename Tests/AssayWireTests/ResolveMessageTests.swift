@@ -75,6 +75,9 @@ import Testing
         subscription.revocationDate = Timestamp(milliseconds: 9)
         subscription.revocationReason = RevocationReason(rawValue: -1)
         subscription.revocationType = RevocationType(rawValue: "NEW")
+        subscription.offerIdentifier = "o"
+        subscription.commitmentExpiresDate = Timestamp(milliseconds: 10)
+        subscription.commitmentWillRenew = false
         return subscription
     }
 

@@ -677,6 +677,13 @@ type Subscription struct {
 	// How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple
 	// adds later.
 	RevocationType string
+	// The identifier of the offer.
+	OfferIdentifier string
+	// Of monthly payments with a commitment: when the commitment ends, in milliseconds since 1970.
+	CommitmentExpiresDate *int64
+	// Whether the subscription renews after its commitment. Absent without renewal information about
+	// one.
+	CommitmentWillRenew bool
 }
 
 // ProductEntitlement: A non-consumable or a non-renewing subscription.
@@ -2952,6 +2959,15 @@ func (m *Subscription) marshal(b []byte) []byte {
 	if m.RevocationType != "" {
 		b = appendText(b, 24, m.RevocationType)
 	}
+	if m.OfferIdentifier != "" {
+		b = appendText(b, 25, m.OfferIdentifier)
+	}
+	if m.CommitmentExpiresDate != nil {
+		b = appendNumber(b, 26, uint64(*m.CommitmentExpiresDate))
+	}
+	if m.CommitmentWillRenew {
+		b = appendNumber(b, 27, 1)
+	}
 	return b
 }
 
@@ -3013,6 +3029,12 @@ func (m *Subscription) unmarshal(d *decoder, b []byte) error {
 			m.RevocationReason, err = pointer[int32](f)
 		case 24:
 			m.RevocationType, err = f.text()
+		case 25:
+			m.OfferIdentifier, err = f.text()
+		case 26:
+			m.CommitmentExpiresDate, err = pointer[int64](f)
+		case 27:
+			m.CommitmentWillRenew, err = f.truth()
 		}
 		if err != nil {
 			return err

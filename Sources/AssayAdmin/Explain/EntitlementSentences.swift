@@ -82,10 +82,15 @@ extension Subscription {
             words += ", " + period(to: end)
         }
         if isTrial { words += ", trial" }
+        if let offerIdentifier { words += ", offer \(offerIdentifier)" }
         switch willRenew {
         case true?: words += renewsAs.map { ", renews as \($0)" } ?? ", renews"
         case false?: words += ", will not renew"
         case nil: break
+        }
+        if let end = commitmentExpiresDate {
+            words += ", committed until \(end.rfc3339)"
+            if let renews = commitmentWillRenew { words += renews ? " and on" : " and no longer" }
         }
         if let seats { words += seats == 1 ? ", 1 seat" : ", \(seats) seats" }
         if ownership == .familyShared { words += ", family shared" }

@@ -56,6 +56,13 @@ struct PayloadMembers: Sendable {
         if case .time(let time) = self[name] { time } else { nil }
     }
 
+    func object(_ name: String) -> PayloadMembers? {
+        guard case .object(let members) = self[name] else { return nil }
+        var object = PayloadMembers()
+        for member in members { object[member.name] = member.value }
+        return object
+    }
+
     func number(_ name: String) -> Int64? {
         if case .number(let number) = self[name] { number } else { nil }
     }

@@ -185,7 +185,14 @@ struct ScenarioAnswer {
         object.member("ownership", ledger.ownership(of: snapshot))
         object.member("isTrial", line.isTrial)
         object.member("offerType", token?.number("offerType"))
+        object.member("offerIdentifier", token?.string("offerIdentifier"))
         object.member("billingPlanType", token?.string("billingPlanType"))
+        object.member(
+            "commitmentExpiresDate",
+            token?.object("commitmentInfo")?.time("commitmentExpiresDate").map { $0 + start })
+        object.member(
+            "commitmentWillRenew",
+            renewal?.object("commitmentInfo")?.number("commitmentAutoRenewStatus").map { $0 == 1 })
         object.member("willRenew", renewal?.number("autoRenewStatus").map { $0 == 1 })
         object.member("renewsAs", renewal?.string("autoRenewProductId"))
         object.member("expirationIntent", renewal?.number("expirationIntent"))

@@ -120,6 +120,9 @@ extension SubscriptionGroup: WritableMessage, @unsafe ReadableMessage {
 
 extension Subscription: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(27, commitmentWillRenew)
+        output.set(26, commitmentExpiresDate)
+        output.set(25, offerIdentifier)
         output.set(24, revocationType)
         output.set(23, revocationReason)
         output.set(22, revocationDate)
@@ -175,6 +178,10 @@ extension Subscription: WritableMessage, @unsafe ReadableMessage {
         revocationDate = unsafe read(m.has_revocation_date, m.revocation_date)
         revocationReason = unsafe read(m.has_revocation_reason, m.revocation_reason)
         revocationType = try unsafe read(m.has_revocation_type, m.revocation_type)
+        offerIdentifier = try unsafe read(m.has_offer_identifier, m.offer_identifier)
+        commitmentExpiresDate = unsafe read(
+            m.has_commitment_expires_date, m.commitment_expires_date)
+        commitmentWillRenew = unsafe read(m.has_commitment_will_renew, m.commitment_will_renew)
     }
 }
 

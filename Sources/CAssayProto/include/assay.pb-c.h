@@ -1319,10 +1319,26 @@ struct  Assay__V1__Subscription
    */
   protobuf_c_boolean has_revocation_type;
   ProtobufCBinaryData revocation_type;
+  /*
+   * The identifier of the offer.
+   */
+  protobuf_c_boolean has_offer_identifier;
+  ProtobufCBinaryData offer_identifier;
+  /*
+   * Of monthly payments with a commitment: when the commitment ends, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_commitment_expires_date;
+  int64_t commitment_expires_date;
+  /*
+   * Whether the subscription renews after its commitment. Absent without renewal information about
+   * one.
+   */
+  protobuf_c_boolean has_commitment_will_renew;
+  protobuf_c_boolean commitment_will_renew;
 };
 #define ASSAY__V1__SUBSCRIPTION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__subscription__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, {0,NULL} }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0 }
 
 
 /*

@@ -661,6 +661,17 @@ export interface Subscription {
    * adds later.
    */
   revocationType?: string
+  /** The identifier of the offer. */
+  offerIdentifier?: string
+  /**
+   * Of monthly payments with a commitment: when the commitment ends, in milliseconds since 1970.
+   */
+  commitmentExpiresDate?: bigint
+  /**
+   * Whether the subscription renews after its commitment. Absent without renewal information about
+   * one.
+   */
+  commitmentWillRenew?: boolean
 }
 
 /** A non-consumable or a non-renewing subscription. */

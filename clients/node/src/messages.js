@@ -290,6 +290,9 @@ Object.assign(Subscription, {
   22: ['revocationDate', 'int64'],
   23: ['revocationReason', 'int32'],
   24: ['revocationType', 'string'],
+  25: ['offerIdentifier', 'string'],
+  26: ['commitmentExpiresDate', 'int64'],
+  27: ['commitmentWillRenew', 'bool'],
 })
 
 Object.assign(ProductEntitlement, {

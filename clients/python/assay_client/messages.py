@@ -738,6 +738,14 @@ class Subscription(Message):
     revocation_type: Optional[str] = None
     """How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a value that Apple
     adds later."""
+    offer_identifier: Optional[str] = None
+    """The identifier of the offer."""
+    commitment_expires_date: Optional[int] = None
+    """Of monthly payments with a commitment: when the commitment ends, in milliseconds since 1970.
+    """
+    commitment_will_renew: Optional[bool] = None
+    """Whether the subscription renews after its commitment. Absent without renewal information
+    about one."""
 
 
 @dataclass
@@ -2215,6 +2223,9 @@ Subscription.FIELDS = {
     22: ("revocation_date", "int64", False),
     23: ("revocation_reason", "int32", False),
     24: ("revocation_type", "string", False),
+    25: ("offer_identifier", "string", False),
+    26: ("commitment_expires_date", "int64", False),
+    27: ("commitment_will_renew", "bool", False),
 }
 ProductEntitlement.FIELDS = {
     1: ("product_id", "string", False),

@@ -38,6 +38,11 @@ package assay.client.model;
  *     issue with the app.
  * @param revocationType How, in Apple's spelling: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, or a
  *     value that Apple adds later.
+ * @param offerIdentifier The identifier of the offer.
+ * @param commitmentExpiresDate Of monthly payments with a commitment: when the commitment ends, in
+ *     milliseconds since 1970.
+ * @param commitmentWillRenew Whether the subscription renews after its commitment. Absent without
+ *     renewal information about one.
  */
 public record Subscription(String originalTransactionId, String status, boolean isEntitled, String
         productId, Long entitledUntil, String ownership, boolean isTrial, Integer offerType, String
@@ -45,7 +50,8 @@ public record Subscription(String originalTransactionId, String status, boolean 
         revocationPercentage, DecidedBy decidedBy, Long expiresDate, Long seats, String
         appAccountToken, String appTransactionId, Long purchaseDate, String
         renewsForAppAccountToken, boolean belongsToAnotherAccount, Long revocationDate, Integer
-        revocationReason, String revocationType) {
+        revocationReason, String revocationType, String offerIdentifier, Long commitmentExpiresDate,
+        boolean commitmentWillRenew) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -79,6 +85,9 @@ public record Subscription(String originalTransactionId, String status, boolean 
                 case 22 -> b.revocationDate = in.number();
                 case 23 -> b.revocationReason = (int) in.number();
                 case 24 -> b.revocationType = in.text();
+                case 25 -> b.offerIdentifier = in.text();
+                case 26 -> b.commitmentExpiresDate = in.number();
+                case 27 -> b.commitmentWillRenew = in.number() != 0;
                 default -> in.skip();
             }
         }
@@ -158,6 +167,15 @@ public record Subscription(String originalTransactionId, String status, boolean 
         if (revocationType != null) {
             out.text(24, revocationType);
         }
+        if (offerIdentifier != null) {
+            out.text(25, offerIdentifier);
+        }
+        if (commitmentExpiresDate != null) {
+            out.number(26, commitmentExpiresDate);
+        }
+        if (commitmentWillRenew) {
+            out.number(27, commitmentWillRenew ? 1 : 0);
+        }
     }
 
     /** Makes a Subscription. What is not set is absent. */
@@ -186,6 +204,9 @@ public record Subscription(String originalTransactionId, String status, boolean 
         private Long revocationDate;
         private Integer revocationReason;
         private String revocationType;
+        private String offerIdentifier;
+        private Long commitmentExpiresDate;
+        private boolean commitmentWillRenew;
 
         private Builder() {}
 
@@ -353,13 +374,38 @@ public record Subscription(String originalTransactionId, String status, boolean 
             return this;
         }
 
+        /** The identifier of the offer. */
+        public Builder offerIdentifier(String offerIdentifier) {
+            this.offerIdentifier = offerIdentifier;
+            return this;
+        }
+
+        /**
+         * Of monthly payments with a commitment: when the commitment ends, in milliseconds since
+         * 1970.
+         */
+        public Builder commitmentExpiresDate(Long commitmentExpiresDate) {
+            this.commitmentExpiresDate = commitmentExpiresDate;
+            return this;
+        }
+
+        /**
+         * Whether the subscription renews after its commitment. Absent without renewal information
+         * about one.
+         */
+        public Builder commitmentWillRenew(boolean commitmentWillRenew) {
+            this.commitmentWillRenew = commitmentWillRenew;
+            return this;
+        }
+
         /** Returns the message. */
         public Subscription build() {
             return new Subscription(originalTransactionId, status, isEntitled, productId,
                 entitledUntil, ownership, isTrial, offerType, billingPlanType, willRenew, renewsAs,
                 expirationIntent, revocationPercentage, decidedBy, expiresDate, seats,
                 appAccountToken, appTransactionId, purchaseDate, renewsForAppAccountToken,
-                belongsToAnotherAccount, revocationDate, revocationReason, revocationType);
+                belongsToAnotherAccount, revocationDate, revocationReason, revocationType,
+                offerIdentifier, commitmentExpiresDate, commitmentWillRenew);
         }
     }
 }
