@@ -35,10 +35,13 @@ struct AppRules {
                     .append(snapshot)
             case .consumable: answer.consumables.append(consumable(snapshot, keyPrefix))
             case .unknown:
+                let type =
+                    snapshot.unknownType.map { "has the unknown product type \($0)" }
+                    ?? "names no product type, as old receipts of one transaction do"
                 warn(
                     .unknownProductType,
-                    "transaction \(snapshot.transactionId) has an unknown product "
-                        + "type: it grants nothing", snapshot.item)
+                    "transaction \(snapshot.transactionId) \(type): it grants nothing",
+                    snapshot.item)
             }
         }
         answer.subscriptionGroups = groups(subscriptions)

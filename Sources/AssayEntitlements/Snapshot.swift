@@ -62,11 +62,15 @@ final class Snapshot {
         let offerIdentifier: String?
         let billingPlanType: BillingPlanType?
         let commitmentExpiresDate: Timestamp?
+        /// The product type that it states; nil if this version knows it.
+        let unknownType: String?
 
         /// Returns nil if the payload has none of them.
         init?(_ payload: borrowing JWSTransactionDecodedPayload) {
+            let kind = Kind(payload.type, isPeriodic: payload.expiresDate != nil)
             guard
                 payload.revocationDate != nil || payload.revocationPercentage != nil
+                    || (kind == .unknown && payload.type != nil)
                     || payload.multiSeatInfo != nil
                     || payload.offerType != nil || payload.offerIdentifier != nil
                     || payload.billingPlanType != nil || payload.commitmentInfo != nil
@@ -79,12 +83,17 @@ final class Snapshot {
             offerIdentifier = payload.offerIdentifier
             billingPlanType = payload.billingPlanType
             commitmentExpiresDate = payload.commitmentInfo?.commitmentExpiresDate
+            unknownType = kind == .unknown ? payload.type?.rawValue : nil
         }
 
         /// Returns nil if the record has none of them.
         init?(_ record: InAppPurchaseReceipt) {
-            guard let reason = record.cancellationReason else { return nil }
-            revocationReason = Int32(exactly: reason).map(RevocationReason.init)
+            let reason = record.cancellationReason
+            let kind = Kind(record.productType, isPeriodic: record.expiresDate != nil)
+            unknownType =
+                kind == .unknown ? record.productType.map { "number \($0.rawValue)" } : nil
+            guard reason != nil || unknownType != nil else { return nil }
+            revocationReason = reason.flatMap(Int32.init(exactly:)).map(RevocationReason.init)
             (revocationPercentage, revocationType, revokedSeats) = (nil, nil, nil)
             (offerType, offerIdentifier) = (nil, nil)
             (billingPlanType, commitmentExpiresDate) = (nil, nil)
@@ -176,6 +185,7 @@ final class Snapshot {
     var offerType: OfferType? { terms?.offerType }
     var offerIdentifier: String? { terms?.offerIdentifier }
     var billingPlanType: BillingPlanType? { terms?.billingPlanType }
+    var unknownType: String? { terms?.unknownType }
     var commitmentExpiresDate: Timestamp? { terms?.commitmentExpiresDate }
     /// The account of the newest statement about this purchase that names one, in lower case.
     var account: Named? { inherited?.account ?? ownAccount.map { named($0.inLowerCase) } }

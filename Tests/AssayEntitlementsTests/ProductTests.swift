@@ -87,6 +87,34 @@ struct ProductTests {
         #expect(answer.apps[0].nonConsumables.isEmpty && answer.apps[0].consumables.isEmpty)
     }
 
+    @Test("The warning of an unknown product type says what the evidence states")
+    func unknownTypeText() {
+        let old = TransactionReceipt(
+            members: [
+                .init(name: "transaction-id", value: "12"),
+                .init(name: "bid", value: "com.example.game"),
+            ], environment: .production, signatureVersion: 3)
+        func record(_ type: InAppProductType?) -> EvidenceItem {
+            Evidence.receipt(
+                created: Evidence.start,
+                [{ ($0.transactionId, $0.productId, $0.productType) = ("12", "thing", type) }])
+        }
+        let cases: [(EvidenceItem, String)] = [
+            (
+                Evidence.product("12", "thing", ProductType(rawValue: "Bundle")),
+                "has the unknown product type Bundle"
+            ),
+            (record(InAppProductType(rawValue: 4)), "has the unknown product type number 4"),
+            (record(nil), "names no product type"),
+            (Evidence.item(.transactionReceipt(old)), "names no product type"),
+        ]
+        for (item, text) in cases {
+            let warnings = Entitlements(of: [item], at: Timestamp(day: 1)).warnings
+                .filter { $0.code == .unknownProductType }
+            #expect(warnings.map(\.message).first?.contains("12 " + text) == true, "\(text)")
+        }
+    }
+
     // MARK: Receipts
 
     @Test("A receipt's records count as of its creation, and join the group that a token names")
