@@ -95,13 +95,15 @@ struct ProductRules {
     /// The moments at which the entitlement can change.
     func changes(of entitlement: ProductEntitlement) -> [Int64] {
         let counting = purchases.filter { counts($0.snapshot) }
-        return counting.map(\.snapshot.purchaseDate) + counting.compactMap(\.snapshot.revocationDate)
+        return counting.map(\.snapshot.purchaseDate)
+            + counting.compactMap(\.snapshot.revocationDate)
             + [entitlement.entitledUntil?.milliseconds].compactMap(\.self)
     }
 
     /// Not refunded, and of the customer who is asked about.
     private func counts(_ snapshot: Snapshot) -> Bool {
-        !snapshot.isRevoked(at: now) && policy.counts(snapshot.ownership, of: snapshot.account?.name)
+        !snapshot.isRevoked(at: now)
+            && policy.counts(snapshot.ownership, of: snapshot.account?.name)
     }
 
     /// Signed means charged: a purchase that is dated ahead counts from its signature on, unless an

@@ -83,8 +83,8 @@ struct Timeline {
     /// The index of the latest begun period; nil: none has begun.
     func latestBegun(at now: Int64) -> Int? { periods.lastIndex { $0.begin <= now } }
 
-    /// The last paid period that joins this one without a gap, and its end. Each that begins decides
-    /// alone from then on, so one that ends earlier, or is refunded, shortens the time.
+    /// The last paid period that joins this one without a gap, and its end. Each that begins
+    /// decides alone from then on, so one that ends earlier, or is refunded, shortens the time.
     func paidUntil(from index: Int) -> (end: Int64, last: Int) {
         var (end, last) = (periods[index].paidEnd, index)
         for next in periods.indices[(index + 1)...] where periods[next].begin <= end {

@@ -39,7 +39,9 @@ struct LatestPeriodTests {
             }
         }
         let receipt = Evidence.receipt(created: Evidence.start + 3 * Self.day, records)
-        #expect(try Evidence.decide([receipt], at: Timestamp(day: 4)).entitledUntil == Timestamp(day: 33))
+        #expect(
+            try Evidence.decide([receipt], at: Timestamp(day: 4)).entitledUntil
+                == Timestamp(day: 33))
         #expect(try Evidence.decide([receipt], at: Timestamp(day: 60)).status == .unknown)
     }
 
@@ -98,9 +100,12 @@ struct LatestPeriodTests {
 
     @Test("Access ends where a refunded period begins")
     func refundedNext() throws {
-        let next = Evidence.period("101", 20...50, signed: 1) { $0.revocationDate = Timestamp(day: 1) }
+        let next = Evidence.period("101", 20...50, signed: 1) {
+            $0.revocationDate = Timestamp(day: 1)
+        }
         let items = [Evidence.period("100", 0...30), next]
-        #expect(try Evidence.decide(items, at: Timestamp(day: 2)).entitledUntil == Timestamp(day: 20))
+        #expect(
+            try Evidence.decide(items, at: Timestamp(day: 2)).entitledUntil == Timestamp(day: 20))
         #expect(try Evidence.decide(items, at: Timestamp(day: 20)).status == .revoked)
     }
 
@@ -239,7 +244,9 @@ struct LatestPeriodTests {
             #expect(found.decidedBy.transactionId == by)
             #expect(found.entitledUntil == (status == .active ? Timestamp(day: 30) : nil))
         }
-        #expect(try Evidence.decide([Evidence.period("100", 0...30)], at: Timestamp(day: 1)).seats == nil)
+        #expect(
+            try Evidence.decide([Evidence.period("100", 0...30)], at: Timestamp(day: 1)).seats
+                == nil)
         // The renewal has all seats of the next period.
         let renewed = [ten, five, bought("102", 30, 15, until: 60)]
         #expect(try Evidence.decide(renewed, at: Timestamp(day: 20)).seats == 15)

@@ -69,7 +69,8 @@ struct ReplacedPeriodTests {
             #expect(found.status == status, "case \(index)")
             let revoked = status == .revoked ? Timestamp(day: 5) : nil
             #expect(found.revocationDate == revoked, "case \(index)")
-            #expect(found.revocationReason == (revoked == nil ? nil : Self.appIssue), "case \(index)")
+            #expect(
+                found.revocationReason == (revoked == nil ? nil : Self.appIssue), "case \(index)")
         }
     }
 
