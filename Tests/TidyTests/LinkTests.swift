@@ -76,6 +76,14 @@ struct TidyLinkTests {
         #expect(count > 200)
     }
 
+    /// A registry shows the page alone.
+    @Test("the pages of packages have no links to files", arguments: ["python", "node"])
+    func packages(_ client: String) {
+        let links = Self.prose("clients/\(client)/README.md")
+            .matches(of: /\]\(([^)\s]+)\)/).map { String($0.1) }
+        #expect(links.filter { !$0.contains("://") && !$0.hasPrefix("#") } == [])
+    }
+
     @Test("a link to a missing file or heading is found")
     func findings() {
         var count = 0
