@@ -14,15 +14,7 @@ struct ApiCommandTests {
 
     init() throws {
         try MintedAuthority.write(to: folder)
-        let openssl = try #require(try OpenSSLTool())
-        defer { openssl.cleanUp() }
-        let key = try openssl.run(
-            "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
-        let text = try #require(
-            key.output.range(of: "-----BEGIN PRIVATE KEY-----").map { key.output[$0.lowerBound...] }
-        )
-        keyFile = folder.write("SubscriptionKey_2X9R4HXF34.p8", String(text))
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keyFile)
+        keyFile = try StoreKeyFile.write(to: folder).path
     }
 
     /// Mints tokens, one for each index from 0.

@@ -151,14 +151,7 @@ import Testing
     // MARK: Fetch
 
     private func server(_ environments: String) throws -> ServerProcess {
-        let openssl = try #require(try OpenSSLTool())
-        defer { openssl.cleanUp() }
-        let key = try openssl.run(
-            "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
-        let begin = try #require(key.output.range(of: "-----BEGIN PRIVATE KEY-----"))
-        let file = folder.write(
-            "SubscriptionKey_2X9R4HXF34.p8", String(key.output[begin.lowerBound...]))
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        try StoreKeyFile.write(to: folder)
         let configuration = folder.write(
             "assay.toml",
             """
@@ -169,7 +162,7 @@ import Testing
             environments = [\(environments)]
             roots = ["\(folder("ca"))/root.pem"]
             [app.store]
-            key-file = "SubscriptionKey_2X9R4HXF34.p8"
+            key-file = "\(StoreKeyFile.name)"
             issuer-id = "\(Self.issuer)"
             base-url = "\(url)"
             proxy = ""

@@ -13,24 +13,13 @@ import Testing
 
     init() throws {
         try MintedAuthority.write(to: folder, date: "2025-01-01T00:00:00Z")
-        let openssl = try #require(try OpenSSLTool())
-        defer { openssl.cleanUp() }
-        let key = try openssl.run(
-            "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
-        let begin = try #require(key.output.range(of: "-----BEGIN PRIVATE KEY-----"))
-        let file = folder.write(
-            "SubscriptionKey_2X9R4HXF34.p8", String(key.output[begin.lowerBound...]))
-        try Self.setMode(0o600, of: file)
+        try StoreKeyFile.write(to: folder)
         store = try ServerProcess(
             [
                 "--ca", folder("ca"), "--listen", "http://127.0.0.1:0", "--customer",
                 "grace-period", "--no-rate-limits",
             ], command: "store")
         try #require(store.ready.hasPrefix("assay store ready"), "\(store.log)")
-    }
-
-    private static func setMode(_ mode: Int, of file: String) throws {
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
     }
 
     private var storeURL: String { store.address("http://") }
@@ -47,7 +36,7 @@ import Testing
             environments = ["\(environments)"]
             roots = ["\(folder("ca"))/root.pem"]
             [app.store]
-            key-file = "SubscriptionKey_2X9R4HXF34.p8"
+            key-file = "\(StoreKeyFile.name)"
             issuer-id = "\(Self.issuer)"
             base-url = "\(storeURL)"
             proxy = ""
@@ -191,7 +180,7 @@ import Testing
 
     @Test("a configuration that can't ask is refused at start, and says why")
     func mistakes() throws {
-        let key = folder("SubscriptionKey_2X9R4HXF34.p8")
+        let key = folder(StoreKeyFile.name)
         let table: [(lines: String, environments: String, message: String)] = [
             (#"environment = "Sandbox""#, "Production", "does not accept evidence"),
             (#"environment = "auto""#, "Production", "does not accept evidence"),
@@ -208,10 +197,10 @@ import Testing
         let good = try Tool.run("serve", "--config", configuration(), "--check")
         #expect(good.status == 0, "\(good.error)")
         #expect(good.output.contains("with the key 2X9R4HXF34, production"), "\(good.output)")
-        try Self.setMode(0o644, of: key)
+        try StoreKeyFile.setMode(0o644, of: key)
         let open = try Tool.run("serve", "--config", configuration(), "--check")
         #expect(open.status == 2 && open.error.contains("can't use the key file"), "\(open.error)")
-        try Self.setMode(0o600, of: key)
+        try StoreKeyFile.setMode(0o600, of: key)
         let absent = folder.write(
             "assay.toml",
             "[[app]]\nname = \"a\"\nbundle-id = \"b\"\nenvironments = [\"Sandbox\"]\n[app.store]\n")

@@ -15,21 +15,11 @@ import Testing
 
     init() throws {
         try MintedAuthority.write(to: folder, date: "2025-01-01T00:00:00Z")
-        let openssl = try #require(try OpenSSLTool())
-        defer { openssl.cleanUp() }
-        let key = try openssl.run(
-            "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
-        let begin = try #require(key.output.range(of: "-----BEGIN PRIVATE KEY-----"))
-        let pem = String(key.output[begin.lowerBound...])
+        let key = try StoreKeyFile.write(to: folder)
+        keyFile = key.path
         secret =
-            pem.split(separator: "\n").dropFirst().joined()
+            key.pem.split(separator: "\n").dropFirst().joined()
             .components(separatedBy: "-----")[0]
-        keyFile = folder.write("SubscriptionKey_2X9R4HXF34.p8", pem)
-        try Self.setMode(0o600, of: keyFile)
-    }
-
-    private static func setMode(_ mode: Int, of file: String) throws {
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
     }
 
     private func sign(_ kind: String, _ options: String...) throws -> Tool.Result {
@@ -120,7 +110,7 @@ import Testing
         "a key file that others may read is refused, by the tool and by the server",
         arguments: [0o644, 0o640, 0o604])
     func modes(mode: Int) throws {
-        try Self.setMode(mode, of: keyFile)
+        try StoreKeyFile.setMode(mode, of: keyFile)
         let tool = try sign("promotional-offer", "--product", "gold", "--offer", "back")
         #expect(tool.status == 2 && tool.error.contains("others may read it"), "\(tool.error)")
         let check = try Tool.run("serve", "--check", "--config", try configuration())
@@ -141,7 +131,7 @@ import Testing
             \(apiKeys ?? "sign-api-keys = [\"\(Self.apiKey)\"]")
             \(keys ?? """
                 [app.keys.main]
-                file = "SubscriptionKey_2X9R4HXF34.p8"
+                file = "\(StoreKeyFile.name)"
                 issuer-id = "\(Self.issuer)"
                 """)
             """)
@@ -151,7 +141,7 @@ import Testing
     func configurations() throws {
         let key = """
             [app.keys.NAME]
-            file = "SubscriptionKey_2X9R4HXF34.p8"
+            file = "\(StoreKeyFile.name)"
             issuer-id = "\(Self.issuer)"
             """
         let (a, b) = (
