@@ -48,6 +48,38 @@ import Testing
         }
     }
 
+    @Test("streams that were passed over can't be used, others go on")
+    func order() throws {
+        let get = Bytes.fields("/v1/health", method: "GET", type: nil)
+        let post = Bytes.fields("/v1/verify", type: nil)
+        func open(_ stream: Int32) -> [UInt8] { Bytes.head(stream, get, ends: true) }
+        func priority(_ stream: Int32) -> [UInt8] { Bytes.frame(2, 0, stream, [0, 0, 0, 1, 16]) }
+        let trailers = Bytes.frame(1, 5, 3, Bytes.block([("a", "b")]))
+        let table: [(name: String, bytes: [UInt8], isBroken: Bool)] = [
+            ("an earlier one", open(5) + open(3), true),
+            ("the first", open(3) + open(1), true),
+            ("in a later step of many", open(1) + open(101) + open(201) + open(51), true),
+            ("trailers", Bytes.head(3, post) + trailers, false),
+            ("trailers after a later stream", Bytes.head(3, post) + open(7) + trailers, false),
+            (
+                "trailers after a reset",
+                Bytes.head(3, post) + Bytes.reset(3) + open(5) + trailers, false
+            ),
+            ("numbers that are passed over", open(1) + open(9) + open(99), false),
+            ("PRIORITY on stream 0", priority(0), true),
+            ("PRIORITY on an earlier stream", open(5) + priority(3), false),
+            ("PRIORITY on a later stream", priority(9) + open(3), false),
+        ]
+        for (name, bytes, isBroken) in table {
+            let peer = SimulatedHTTP2Peer(try SimulatedServer())
+            // What follows the error is not answered.
+            peer.send(bytes + open(301))
+            #expect(peer.isAtEnd == isBroken, "\(name)")
+            #expect(peer.ends.map(\.code) == (isBroken ? [1] : []), "\(name)")
+            #expect(peer[301].status == (isBroken ? nil : 200), "\(name)")
+        }
+    }
+
     @Test("a step decodes a bounded number of bytes of fields, and the next one goes on there")
     func steps() throws {
         let bytes = HTTP2Bytes.start + Self.namedHeads(50)

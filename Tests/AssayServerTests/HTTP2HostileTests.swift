@@ -257,6 +257,12 @@ import Testing
         Line(186, "a stream that depends on itself", .none) {
             Bytes.frame(2, 0, 1, [0, 0, 0, 1, 0])
         },
+        Line(280, "PRIORITY on stream 0", .connection) {
+            Bytes.frame(2, 0, 0, [0, 0, 0, 1, 16])
+        },
+        Line(281, "HEADERS of a stream that was passed over", .connection) {
+            Bytes.head(5, get, ends: true) + Bytes.head(3, get, ends: true)
+        },
         Line(187, "a flood of PRIORITY, in loops", .connection) {
             many(5_000) {
                 Bytes.frame(2, 0, Int32(2 * $0 + 1), [0x80, 0, 0, UInt8(2 * $0 % 199 + 3), 255])

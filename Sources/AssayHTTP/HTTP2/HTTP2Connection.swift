@@ -13,6 +13,9 @@ import CNghttp2
     /// Events of the bytes that are being received or written, and the first received byte.
     private var events: [HTTP2Event] = []
     private var start: UnsafePointer<UInt8>?
+    private var order = HTTP2StreamOrder()
+    /// The number of events before a frame that is an error of the connection; nil without one.
+    private var eventsBeforeError: Int?
     /// The block of fields that is arriving. No frame of another stream divides it.
     private var block: HTTP2HeadBuilder?
     /// Bytes of fields that can be decoded in this step.
@@ -106,6 +109,13 @@ import CNghttp2
             return end < 0 ? end : used
         }
         guard used >= 0 else { throw Self.fault(Int32(used)) }
+        if let eventsBeforeError {
+            // What follows the error is not looked at.
+            events.removeSubrange(eventsBeforeError...)
+            self.eventsBeforeError = nil
+            unsafe _ = nghttp2_session_terminate_session(
+                session, HTTP2Code.protocolError.rawValue)
+        }
         meter.read(bytes.extracting(..<used))
         return used
     }
@@ -216,6 +226,13 @@ import CNghttp2
     }
 
     private static func setFrameCallbacks(_ callbacks: OpaquePointer?) {
+        unsafe nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks) { _, head, user in
+            guard let connection = unsafe HTTP2Connection.of(user), let head = unsafe head else {
+                return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+            }
+            connection.willReceive(unsafe head.pointee)
+            return 0
+        }
         unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, user in
             guard let connection = unsafe HTTP2Connection.of(user), let frame = unsafe frame else {
                 return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
@@ -270,6 +287,11 @@ import CNghttp2
             return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
         }
         return decodableBytes > 0 ? 0 : NGHTTP2_ERR_PAUSE.rawValue
+    }
+
+    private func willReceive(_ frame: nghttp2_frame_hd) {
+        guard order.isBroken(byType: frame.type, on: frame.stream_id) else { return }
+        eventsBeforeError = eventsBeforeError ?? events.count
     }
 
     private func didReceive(_ frame: nghttp2_frame_hd) {
