@@ -82,7 +82,7 @@ extension Stream {
 
     /// Limit of a read while a handshake waits for its owner. A flight of a handshake has a few
     /// KB.
-    package static let handshakeReadBytes = 16 * 1024
+    private static let handshakeReadBytes = 16 * 1024
 
     func didReadCiphertext(_ result: SocketRead, _ layer: TLSLayer) {
         switch result {

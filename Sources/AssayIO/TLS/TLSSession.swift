@@ -8,6 +8,8 @@ package struct TLSSession: ~Copyable {
     private var ciphertextIn: OpaquePointer
     private var ciphertextOut: OpaquePointer
     private var inHighWater = 0
+    /// Measures what a server's peer sends before it is authenticated; nil afterwards.
+    private var hello: HelloMeter?
     /// Handshake messages of the peer before the data of the last read, such as KeyUpdate.
     private(set) var messagesBeforeData = 0
 
@@ -41,6 +43,7 @@ package struct TLSSession: ~Copyable {
         unsafe session = unsafe new
         unsafe ciphertextIn = unsafe input
         unsafe ciphertextOut = unsafe output
+        hello = context.isServer ? HelloMeter() : nil
     }
 
     /// Separate from the initializer, since a failing initializer would run `deinit` on stored
@@ -89,10 +92,19 @@ package struct TLSSession: ~Copyable {
 
     package mutating func handshake() -> Step {
         ERR_clear_error()
+        if hello?.isAboveLimit == true { return refuseHello() }
         let code = unsafe SSL_do_handshake(session)
         guard code == 1 else { return outcome(code) }
+        hello = nil
         _ = unsafe assay_take_handshake_messages(session)
         return .bytes(0)
+    }
+
+    /// Adds the alert that OpenSSL sends for a message above its own limit: illegal_parameter.
+    private func refuseHello() -> Step {
+        let alert: [UInt8] = [21, 3, 3, 0, 2, 2, UInt8(SSL_AD_ILLEGAL_PARAMETER)]
+        unsafe BIO_write(ciphertextOut, alert, Int32(alert.count))
+        return .failed(.protocolFault("a ClientHello above \(HelloMeter.limit) bytes"))
     }
 
     /// Decrypts up to `capacity` bytes.
@@ -175,6 +187,8 @@ package struct TLSSession: ~Copyable {
     /// Adds ciphertext from the peer.
     mutating func feed(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count > 0 else { return }
+        unsafe hello?.read(bytes.bindMemory(to: UInt8.self).span)
+        guard hello?.isAboveLimit != true else { return }
         let count = unsafe BIO_write(ciphertextIn, bytes.baseAddress, Int32(bytes.count))
         precondition(count == Int32(bytes.count), "a memory BIO takes all bytes")
         inHighWater = max(inHighWater, Int(unsafe BIO_ctrl_pending(ciphertextIn)))

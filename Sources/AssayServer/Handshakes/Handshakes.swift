@@ -125,10 +125,6 @@ package final class Handshakes {
                 remove(stream)
                 return onOutcome(.plain(stream))
             }
-            // A client waits for the answer to its ClientHello, which has several hundred bytes.
-            guard unread.count <= Stream.handshakeReadBytes else {
-                return fail(stream, .protocolFault("more than a ClientHello"))
-            }
             wait(stream)
         case .connected:
             remove(stream)
