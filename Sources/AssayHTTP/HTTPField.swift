@@ -3,7 +3,7 @@
 package enum HTTPField: Int, CaseIterable, Hashable, Sendable {
     case host, contentLength, transferEncoding, connection, contentType, contentEncoding, expect
     case origin, authorization, correlationId, fetchSite
-    case connectVersion, connectTimeout, grpcTimeout, grpcEncoding
+    case connectVersion, connectTimeout, connectEncoding, grpcTimeout, grpcEncoding
 
     package var name: String {
         switch self {
@@ -20,6 +20,7 @@ package enum HTTPField: Int, CaseIterable, Hashable, Sendable {
         case .fetchSite: "Sec-Fetch-Site"
         case .connectVersion: "Connect-Protocol-Version"
         case .connectTimeout: "Connect-Timeout-Ms"
+        case .connectEncoding: "Connect-Content-Encoding"
         case .grpcTimeout: "Grpc-Timeout"
         case .grpcEncoding: "Grpc-Encoding"
         }
@@ -31,7 +32,7 @@ package enum HTTPField: Int, CaseIterable, Hashable, Sendable {
     /// The field of this name, compared without case; nil for others.
     static func named(_ name: Span<UInt8>) -> HTTPField? {
         let field: HTTPField
-        // Length and first letter differ for each.
+        // Length and first letter differ for each but two.
         switch (name.count, name[0] | 0x20) {
         case (4, UInt8(ascii: "h")): field = .host
         case (6, UInt8(ascii: "o")): field = .origin
@@ -47,7 +48,8 @@ package enum HTTPField: Int, CaseIterable, Hashable, Sendable {
         case (16, UInt8(ascii: "x")): field = .correlationId
         case (17, UInt8(ascii: "t")): field = .transferEncoding
         case (18, UInt8(ascii: "c")): field = .connectTimeout
-        case (24, UInt8(ascii: "c")): field = .connectVersion
+        case (24, UInt8(ascii: "c")):
+            field = name[8] | 0x20 == UInt8(ascii: "p") ? .connectVersion : .connectEncoding
         default: return nil
         }
         return name.equalsLowercase(names[field.rawValue]) ? field : nil

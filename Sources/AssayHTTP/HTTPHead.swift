@@ -26,7 +26,7 @@ package struct HTTPHead: Sendable {
     package internal(set) var expectsContinue = false
     /// Bytes of the head: the body begins here.
     package internal(set) var end = 0
-    private var values = InlineArray<15, Range<Int>?>(repeating: nil)
+    private var values = InlineArray<16, Range<Int>?>(repeating: nil)
 
     /// The position of a field's value, without white space around it; nil if it is absent.
     package internal(set) subscript(_ field: HTTPField) -> Range<Int>? {

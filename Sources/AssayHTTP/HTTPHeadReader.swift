@@ -196,7 +196,8 @@ extension HTTPHead {
             }
             expectsContinue = true
         case .host, .contentType, .contentEncoding, .origin, .authorization, .correlationId,
-            .fetchSite, .connectVersion, .connectTimeout, .grpcTimeout, .grpcEncoding:
+            .fetchSite, .connectVersion, .connectTimeout, .connectEncoding, .grpcTimeout,
+            .grpcEncoding:
             break
         }
         guard self[field] == nil else { throw .repeatedField(field) }

@@ -210,6 +210,9 @@ import Testing
             (7, "", 6), (4, "assay.v1.Verifier", 4), (4, "assay.v1.Verifier.VerifyStream", 4),
             (4, "assay.v1.VerifyRequest.evidence", 4), (3, "assay/v1/assay.proto", 4),
             (4, "grpc.health.v1.HealthCheckResponse.ServingStatus", 4),
+            (4, "google.rpc.RetryInfo", 4), (4, "google.rpc.ErrorInfo", 4),
+            (4, "google.rpc.Status", 4), (4, "google.protobuf.Any", 4),
+            (4, "google.rpc.BadRequest", 7),
             (3, "nowhere.proto", 7), (4, "assay.v1.Other", 7), (5, "assay.v1.VerifyRequest", 7),
             (6, "assay.v1.VerifyRequest", 5), (6, "other", 7),
         ]
@@ -229,23 +232,31 @@ import Testing
         // Of a file its imports are there as well.
         let found = String(decoding: messages[1], as: UTF8.self)
         #expect(found.contains("assay/v1/service.proto") && found.contains("EvidenceKind"))
+        let details = String(decoding: messages[6], as: UTF8.self)
+        #expect(details.contains("error_details.proto") && details.contains("duration.proto"))
     }
 
-    @Test("streams need gRPC")
+    @Test("streams need gRPC, or Connect's streams over HTTP/2")
     func otherForms() throws {
         let server = try SimulatedServer()
         let peer = SimulatedHTTP2Peer(server)
         for (index, type) in [
-            "application/proto", "application/grpc-web", "application/json", "text/plain",
+            "application/proto", "application/json", "text/plain", "application/connect",
         ].enumerated() {
             let stream = Int32(2 * index + 1)
             let answer = peer.ask(
                 stream, Bytes.post(stream, Self.verifyStream, [1], type: type))
             #expect(answer.status == 415)
         }
+        let web = peer.ask(9, Bytes.post(9, Self.verifyStream, [1], type: "application/grpc-web"))
+        #expect(web.status == 200 && RPCBytes.frames(web.data)?.trailers["grpc-status"] == "12")
         let caller = SimulatedCaller(server)
-        let response = caller.ask(
-            HTTPClient.post(Self.verifyStream, [1], type: "application/grpc"))
-        #expect(response?.status == 415)
+        for type in ["application/grpc", "application/connect+proto"] {
+            let response = caller.ask(HTTPClient.post(Self.verifyStream, [1], type: type))
+            #expect(response?.status == 415)
+        }
+        // A call with one message has other forms.
+        let unary = "application/connect+proto"
+        #expect(peer.ask(11, Bytes.post(11, RPCBytes.verify, [1], type: unary)).status == 415)
     }
 }

@@ -197,4 +197,29 @@ import Testing
         #expect(refusal?.status == 503 && refusal?.member("code") == "unavailable")
         #expect(refusal?.text.contains("google.rpc.RetryInfo") == true)
     }
+
+    @Test("Health lists the state of every service")
+    func healthList() throws {
+        let server = try SimulatedServer()
+        let caller = SimulatedCaller(server)
+        let path = "/grpc.health.v1.Health/List"
+        func post(_ json: String) -> String? {
+            caller.ask(RPCBytes.post(.json, Array(json.utf8), path: path))?.text
+        }
+        func all(_ state: String) -> String {
+            let services = RPCMethod.services.map { name in
+                "\"\(name)\":{\"status\":\"\(state)\"}"
+            }
+            return "{\"statuses\":{" + services.joined(separator: ",") + "}}"
+        }
+        #expect(post("{}") == all("SERVING"))
+        let query = "?encoding=json&message=%7B%7D"
+        #expect(caller.ask(HTTPClient.get(path + query))?.text == all("SERVING"))
+        // HealthListResponse: an entry has the name, and a HealthCheckResponse.
+        let states = caller.ask(RPCBytes.post(.proto, [], path: path))?.body ?? []
+        #expect(RPCBytes.bytes(1, of: states) == [0x0A, 0, 0x12, 2, 8, 1])
+        #expect(post(#"{"service":""}"#)?.contains("unknown member") == true)
+        server.drain()
+        #expect(post("{}") == all("NOT_SERVING"))
+    }
 }

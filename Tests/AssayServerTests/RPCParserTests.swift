@@ -59,7 +59,7 @@ import Testing
             ("application/grpc", RPCForm(.verify, .grpc, .proto)),
             ("application/grpc+proto", RPCForm(.verify, .grpc, .proto)),
             ("application/grpc+json", RPCForm(.verify, .grpc, .json)),
-            ("application/connect+proto", nil), ("application/grpc-web-text+json", nil),
+            ("application/connect+xml", nil), ("application/grpc-web-text+json", nil),
             ("application/octet-stream", nil), ("application/protobuf", nil), ("", nil),
         ] as [(String, RPCForm?)])
     func mediaTypes(_ text: String, _ form: RPCForm?) {

@@ -298,7 +298,7 @@ def main():
             Connectrpc(url, ProtocolType.GRPC_WEB, True),
             Connectrpc(url, ProtocolType.GRPC_WEB, compresses=True),
             Buf(url, "connect"), Buf(url, "grpcweb"), Buf(url, "grpc"),
-            Buf(url, "grpc", reflects=True)]
+            Buf(url, "grpc", reflects=True), Buf(url, "connect", reflects=True)]
     try:
         for client in clients:
             for case in CASES:

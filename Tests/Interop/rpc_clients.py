@@ -75,7 +75,7 @@ class Buf:
         # Without the contract it asks the server for it.
         self.options = ["--protocol", protocol] + (
             [] if reflects else ["--schema", os.path.join(ROOT, "proto")]) + (
-            ["--http2-prior-knowledge"] if protocol == "grpc" else [])
+            ["--http2-prior-knowledge"] if protocol == "grpc" or reflects else [])
 
     def call(self, name, request, timeout_ms=None, key=None):
         service, _, output_type, _ = CALLS[name]

@@ -120,7 +120,8 @@ enum HTTPTarget: Sendable {
 
     /// The form of answers without a result; nil for a request in no known form.
     ///
-    /// - Parameter isHTTP2: whether the answer can have trailers, which gRPC needs.
+    /// - Parameter isHTTP2: whether the answer can have trailers, which gRPC needs, and begin
+    ///   before the end of the request, as streams do.
     func content(
         _ head: HTTPHead, _ bytes: Span<UInt8>, isHTTP2: Bool
     ) -> HTTPResponseStyle.Content? {
@@ -128,20 +129,16 @@ enum HTTPTarget: Sendable {
         case .route(let route): route.content
         case .method(let method):
             method.form(of: head, bytes).flatMap {
-                $0.framing == .grpc && !isHTTP2 ? nil : .rpc($0)
+                $0.framing.hasStreams && !isHTTP2 ? nil : .rpc($0)
             }
         }
     }
 
     /// The fields that a page of an allowed origin can send.
     var requestFields: String {
-        let fields = "Content-Type, Authorization"
-        return switch self {
-        case .route: fields
-        case .method:
-            // What clients of Connect and gRPC-Web send; the last three are ignored.
-            fields + ", Connect-Protocol-Version, Connect-Timeout-Ms, Grpc-Timeout, Grpc-Encoding, "
-                + "Grpc-Accept-Encoding, X-Grpc-Web, X-User-Agent"
+        switch self {
+        case .route: "Content-Type, Authorization"
+        case .method: RPCMethod.requestFields
         }
     }
 
@@ -149,7 +146,7 @@ enum HTTPTarget: Sendable {
     var isHealth: Bool {
         switch self {
         case .route(let route): route == .health
-        case .method(let method): method == .health || method == .watch
+        case .method(let method): [.health, .healthList, .watch].contains(method)
         }
     }
 

@@ -4,17 +4,27 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// Calls with streams of messages, which gRPC has: VerifyStream, Watch of its health protocol, and
-/// reflection. Each message of VerifyStream is a request of its own.
+/// Calls with streams of messages: VerifyStream, Watch of gRPC's health protocol, and reflection.
+/// Each message of VerifyStream is a request of its own.
 extension HTTP2Session {
     /// Begins the answer, before the first message arrives.
     func beginMessages(_ call: RPCCall, limit: Int, _ stream: HTTP2Stream, _ connection: Connection)
     {
         stream.messages = HTTP2Messages(call, limit: limit)
         stream.isAnswered = true
-        engine.answer(
-            stream.number, HTTP2ResponseHead.grpc(call.form), body: [], isOpen: true)
+        engine.answer(stream.number, head(of: call.form, stream), body: [], isOpen: true)
         touch(connection, answers: 0)
+    }
+
+    private func head(of form: RPCForm, _ stream: HTTP2Stream) -> HTTP2Fields {
+        guard form.framing == .connectStream else { return HTTP2ResponseHead.grpc(form) }
+        var fields: [(name: String, value: String)] = [
+            (":status", "200"), ("content-type", form.type), RPCStatus.acceptedConnectEncodings,
+        ]
+        if let origin = stream.format.origin {
+            fields += [("access-control-allow-origin", origin), ("vary", "Origin")]
+        }
+        return HTTP2Fields(fields)
     }
 
     func didRead(_ request: RPCRequest, of id: UInt64) {
@@ -197,7 +207,7 @@ extension HTTP2Session {
                 end(stream, RPCStatus(error), connection)
             }
         // Calls with one message.
-        case .verify, .resolve, .fetch, .info, .health, .signPromotionalOffer,
+        case .verify, .resolve, .fetch, .info, .health, .healthList, .signPromotionalOffer,
             .signIntroductoryOffer, .signAdvancedCommerce, .signRetentionAnswer:
             break
         }
@@ -284,11 +294,17 @@ extension HTTP2Session {
 
     /// Ends the answer of a stream. What is in flight is dropped.
     func end(_ stream: HTTP2Stream, _ status: RPCStatus, _ connection: Connection) {
+        let form = stream.messages?.call.form
         stream.plan = .skip
         stream.messages = nil
         update(stream) { $0.removeData() }
         for port in stream.takePorts() { connection.context.scheduler.cancel(port) }
-        engine.finish(stream.number, trailers: HTTP2Fields(status.fields))
+        if let form, form.framing == .connectStream {
+            engine.append(form.body(status), to: stream.number)
+            engine.finish(stream.number)
+        } else {
+            engine.finish(stream.number, trailers: HTTP2Fields(status.fields))
+        }
         touch(connection, answers: 1)
     }
 

@@ -24,8 +24,7 @@ struct RPCCall: Sendable {
             try readTimeout(head, bytes)
             return
         }
-        let coding = form.framing.hasFrames ? HTTPField.grpcEncoding : .contentEncoding
-        if let value = head[coding] {
+        if let value = head[form.framing.encodingField] {
             // Base64 of a compressed message is what no client sends.
             guard let named = RPCCompression(bytes.extracting(value)),
                 named == .identity || form.framing != .grpcWebText
@@ -38,7 +37,7 @@ struct RPCCall: Sendable {
         {
             throw .otherCompression
         }
-        if form.framing == .connect, let version = head[.connectVersion],
+        if form.framing.isConnect, let version = head[.connectVersion],
             !bytes.extracting(version).equals("1")
         {
             throw HTTPProblem(
@@ -50,10 +49,10 @@ struct RPCCall: Sendable {
     private mutating func readTimeout(
         _ head: HTTPHead, _ bytes: Span<UInt8>
     ) throws(HTTPProblem) {
-        let field = form.framing.hasFrames ? HTTPField.grpcTimeout : .connectTimeout
+        let field = form.framing.isConnect ? HTTPField.connectTimeout : .grpcTimeout
         guard let value = head[field] else { return }
         let text = bytes.extracting(value)
-        let limit = form.framing.hasFrames ? RPCTimeout.grpc(text) : RPCTimeout.connect(text)
+        let limit = form.framing.isConnect ? RPCTimeout.connect(text) : RPCTimeout.grpc(text)
         guard let limit else {
             throw HTTPProblem(400, .invalidArgument, "\(field.name) is not a time limit")
         }
@@ -88,7 +87,7 @@ struct RPCCall: Sendable {
         case (.resolve, _): request.call = .resolve(ResolveCall(items: []))
         case (.fetch, _): request.call = .fetch(FetchCall(of: ""))
         case (.info, _): request.call = .info
-        case (.health, _), (.watch, _): request.call = .health
+        case (.health, _), (.healthList, _), (.watch, _): request.call = .health
         case (.signRetentionAnswer, .verify(let call)):
             request.call = .verify(
                 VerifyCall(kind: .realtimeRequest, expectations: call.expectations))
@@ -111,8 +110,9 @@ extension RPCCall {
         switch method {
         case .verify, .verifyStream, .resolve: limits.httpJSONBytes
         case .fetch: min(limits.httpJSONBytes, ServerLimits.fetchEvidenceBytes)
-        case .info, .health, .watch, .reflection, .reflectionAlpha, .signPromotionalOffer,
-            .signIntroductoryOffer, .signAdvancedCommerce, .signRetentionAnswer:
+        case .info, .health, .healthList, .watch, .reflection, .reflectionAlpha,
+            .signPromotionalOffer, .signIntroductoryOffer, .signAdvancedCommerce,
+            .signRetentionAnswer:
             min(limits.httpJSONBytes, ServerLimits.httpSignBytes)
         }
     }
@@ -147,7 +147,8 @@ extension RPCMethod {
         guard let type = head[.contentType],
             let form = RPCForm(self, type: bytes.extracting(type))
         else { return nil }
-        if isStreaming, form.framing != .grpc { return nil }
+        let isForm = isStreaming ? form.framing.hasStreams : form.framing != .connectStream
+        guard isForm else { return nil }
         return isDescribed || form.codec == .proto ? form : nil
     }
 }

@@ -90,20 +90,24 @@ extension RPCForm {
     func message(_ result: ResponseHead.CallResult, by codec: MessageCodec) -> [UInt8]? {
         switch result {
         case .info(let info): message(info, by: codec)
-        case .health(let serving): message(serving: serving)
+        case .health(let serving): message(health: serving ? .serving : .notServing)
         case .none, .verification, .pong, .resolution, .fetched: nil
         }
     }
 
-    /// A `grpc.health.v1.HealthCheckResponse`.
-    private func message(serving: Bool) -> [UInt8] {
-        message(health: serving ? .serving : .notServing)
-    }
-
+    /// A `grpc.health.v1.HealthCheckResponse`, or the same state of all services.
     func message(health: RPCHealth) -> [UInt8] {
-        var message = MessageBuilder()
-        message.set(1, varint: health.rawValue)
-        return coded(message.bytes)
+        var state = MessageBuilder()
+        state.set(1, varint: health.rawValue)
+        guard method == .healthList else { return coded(state.bytes) }
+        var list = MessageBuilder()
+        for service in RPCMethod.services {
+            var entry = MessageBuilder()
+            entry.set(1, text: service)
+            entry.set(2, bytes: state.bytes)
+            list.set(1, bytes: entry.bytes)
+        }
+        return coded(list.bytes)
     }
 
     private func coded(_ message: [UInt8]) -> [UInt8] {
@@ -117,14 +121,18 @@ extension RPCForm {
         guard framing.hasFrames else { return message }
         var body: [UInt8] = []
         RPCFrame.append(message: message.span, to: &body)
-        guard framing != .grpc else { return body }
+        guard !framing.hasStreams else { return body }
         RPCFrame.append(trailers: RPCStatus.ok.trailers.span, to: &body)
         return framed(body)
     }
 
-    /// The body of a response without a message, in a protocol with frames.
+    /// The body of a response without a message, in a protocol with frames; of a stream its end.
     func body(_ status: RPCStatus) -> [UInt8] {
         var body: [UInt8] = []
+        guard framing != .connectStream else {
+            RPCFrame.append(end: status.connectEndJSON.span, to: &body)
+            return body
+        }
         RPCFrame.append(trailers: status.trailers.span, to: &body)
         return framed(body)
     }
@@ -147,8 +155,8 @@ extension HTTPResponse {
         _ message: [UInt8], _ form: RPCForm, _ format: HTTPResponseStyle, at now: Timestamp,
         to output: inout [UInt8]
     ) {
-        // Its head is always the same, and the session writes it.
-        if form.framing == .grpc { return output += form.body(message) }
+        // The session writes its head: that of gRPC is always the same, a stream has one.
+        if form.framing.hasStreams { return output += form.body(message) }
         append(
             200, type: form.type, form.body(message), fields: exposed(format), format,
             isText: false, at: now, to: &output)

@@ -37,13 +37,16 @@ struct RPCForm: Equatable, Sendable {
         ("application/grpc+json", .grpc, .json),
         ("application/grpc-web-text+proto", .grpcWebText, .proto),
         ("application/grpc-web-text", .grpcWebText, .proto),
+        ("application/connect+proto", .connectStream, .proto),
+        ("application/connect+json", .connectStream, .json),
     ]
 
     /// For the refusal of another type.
     static let typeNames =
         "application/proto, application/json, application/grpc over HTTP/2, "
         + "application/grpc-web+proto, "
-        + "application/grpc-web+json, application/grpc-web-text+proto"
+        + "application/grpc-web+json, application/grpc-web-text+proto; "
+        + "for streams application/grpc or application/connect+proto, over HTTP/2"
 
     /// The media type of answers.
     var type: String {
@@ -55,6 +58,8 @@ struct RPCForm: Equatable, Sendable {
         case (.grpc, .proto): "application/grpc+proto"
         case (.grpc, .json): "application/grpc+json"
         case (.grpcWebText, _): "application/grpc-web-text+proto"
+        case (.connectStream, .proto): "application/connect+proto"
+        case (.connectStream, .json): "application/connect+json"
         }
     }
 }
@@ -69,9 +74,27 @@ enum RPCFraming: Sendable {
     case grpc
     /// gRPC-Web in base64, for browsers that can't read binary bodies.
     case grpcWebText
+    /// Connect's streams, over HTTP/2 alone: messages have the prefix, and the last frame has the
+    /// error.
+    case connectStream
 
     /// Whether messages have the prefix of `RPCFrame`.
     var hasFrames: Bool { self != .connect }
+    /// Whether calls can have streams of messages. They need HTTP/2: the answer begins before the
+    /// request ends.
+    var hasStreams: Bool { self == .grpc || self == .connectStream }
+    /// Whether the status of a call is in trailers, or in fields as in trailers.
+    var hasTrailers: Bool { !isConnect }
+    var isConnect: Bool { self == .connect || self == .connectStream }
+
+    /// The field that names the compression of messages.
+    var encodingField: HTTPField {
+        switch self {
+        case .connect: .contentEncoding
+        case .connectStream: .connectEncoding
+        case .grpc, .grpcWeb, .grpcWebText: .grpcEncoding
+        }
+    }
 }
 
 /// The form of a message.

@@ -1,14 +1,15 @@
 import AssayBytes
 import AssayWire
 
-/// The frames of gRPC-Web, which are those of gRPC: a byte of flags, a length of four bytes, and
-/// a message or trailers.
+/// The frames of gRPC-Web, which are those of gRPC and of Connect's streams: a byte of flags, a
+/// length of four bytes, and a message, or trailers or the end of the stream.
 struct RPCFrame: Equatable, Sendable {
     /// Bytes before the content.
     static let prefixBytes = 5
 
     private static let compressed: UInt8 = 0x01
     private static let trailers: UInt8 = 0x80
+    private static let end: UInt8 = 0x02
 
     /// The number of bytes of the content.
     let length: Int
@@ -36,6 +37,11 @@ struct RPCFrame: Equatable, Sendable {
         append(Self.trailers, trailers, to: &output)
     }
 
+    /// Appends the last frame of a stream of Connect.
+    static func append(end: Span<UInt8>, to output: inout [UInt8]) {
+        append(Self.end, end, to: &output)
+    }
+
     private static func append(_ flags: UInt8, _ content: Span<UInt8>, to output: inout [UInt8]) {
         output.reserveCapacity(output.count + prefixBytes + content.count)
         output.append(flags)
@@ -52,6 +58,6 @@ extension HTTPProblem {
         415, .unimplemented, "messages are compressed with gzip, or not at all (identity)")
 
     static let undeclaredCompression = HTTPProblem(
-        400, .invalidArgument, "a message is compressed, and grpc-encoding does not say how"
+        400, .invalidArgument, "a message is compressed, and the head of the call does not say how"
     ).grpc(.internal)
 }

@@ -1,9 +1,10 @@
+import AssayBytes
 import AssayHTTP
 import AssayWire
 
 /// A call of the services.
 enum RPCMethod: CaseIterable, Sendable {
-    case verify, resolve, fetch, info, health
+    case verify, resolve, fetch, info, health, healthList
     case signPromotionalOffer, signIntroductoryOffer, signAdvancedCommerce, signRetentionAnswer
     case verifyStream, watch, reflection, reflectionAlpha
 
@@ -15,6 +16,7 @@ enum RPCMethod: CaseIterable, Sendable {
         case .fetch: "/assay.v1.Verifier/Fetch"
         case .info: "/assay.v1.Verifier/Info"
         case .health: "/grpc.health.v1.Health/Check"
+        case .healthList: "/grpc.health.v1.Health/List"
         case .signPromotionalOffer: "/assay.v1.Signer/SignPromotionalOffer"
         case .signIntroductoryOffer: "/assay.v1.Signer/SignIntroductoryOffer"
         case .signAdvancedCommerce: "/assay.v1.Signer/SignAdvancedCommerce"
@@ -34,17 +36,35 @@ enum RPCMethod: CaseIterable, Sendable {
         return nil
     }
 
+    /// Whether a path is that of a call, also of one that the server does not have: the full name
+    /// of a service, which has a package, and a method.
+    static func isPath(_ path: Span<UInt8>) -> Bool {
+        guard path.count > 1, path[0] == UInt8(ascii: "/"),
+            let slash = path.firstIndex(of: UInt8(ascii: "/"), from: 1),
+            path.firstIndex(of: UInt8(ascii: "/"), from: slash + 1) == nil,
+            let dot = path.firstIndex(of: UInt8(ascii: "."), from: 1)
+        else { return false }
+        return dot < slash && slash + 1 < path.count
+    }
+
+    /// The fields that a page of an allowed origin can send with a call: those that clients of
+    /// Connect and gRPC-Web send. The last three are ignored.
+    static let requestFields =
+        "Content-Type, Authorization, Connect-Protocol-Version, Connect-Timeout-Ms, Grpc-Timeout, "
+        + "Grpc-Encoding, Grpc-Accept-Encoding, X-Grpc-Web, X-User-Agent"
+
     /// The services that Health knows. Empty: the server as a whole.
     static let services = [
         "", "assay.v1.Verifier", "assay.v1.Signer", "grpc.health.v1.Health",
         "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection",
     ]
 
-    /// Whether the call has a stream of messages in either direction, which gRPC alone has here.
+    /// Whether the call has a stream of messages in either direction, which gRPC has, and Connect
+    /// over HTTP/2.
     var isStreaming: Bool {
         switch self {
         case .verifyStream, .watch, .reflection, .reflectionAlpha: true
-        case .verify, .resolve, .fetch, .info, .health, .signPromotionalOffer,
+        case .verify, .resolve, .fetch, .info, .health, .healthList, .signPromotionalOffer,
             .signIntroductoryOffer, .signAdvancedCommerce, .signRetentionAnswer:
             false
         }
@@ -65,6 +85,7 @@ enum RPCMethod: CaseIterable, Sendable {
         case .signAdvancedCommerce: "assay.v1.SignAdvancedCommerceRequest"
         case .signRetentionAnswer: "assay.v1.SignRetentionAnswerRequest"
         case .health, .watch: "grpc.health.v1.HealthCheckRequest"
+        case .healthList: "grpc.health.v1.HealthListRequest"
         case .verifyStream: "assay.v1.VerifyStreamRequest"
         case .reflection, .reflectionAlpha: "grpc.reflection.v1.ServerReflectionRequest"
         }
@@ -81,6 +102,7 @@ enum RPCMethod: CaseIterable, Sendable {
         case .signAdvancedCommerce: "assay.v1.SignAdvancedCommerceResponse"
         case .signRetentionAnswer: "assay.v1.SignRetentionAnswerResponse"
         case .health, .watch: "grpc.health.v1.HealthCheckResponse"
+        case .healthList: "grpc.health.v1.HealthListResponse"
         case .verifyStream: "assay.v1.VerifyStreamResponse"
         case .reflection, .reflectionAlpha: "grpc.reflection.v1.ServerReflectionResponse"
         }
@@ -94,8 +116,8 @@ enum RPCMethod: CaseIterable, Sendable {
         case .fetch: [4, 11]
         case .signRetentionAnswer: [4, 5]
         case .verifyStream: [1, 2, 4, 5, 9]
-        case .info, .health, .watch, .reflection, .reflectionAlpha, .signPromotionalOffer,
-            .signIntroductoryOffer, .signAdvancedCommerce:
+        case .info, .health, .healthList, .watch, .reflection, .reflectionAlpha,
+            .signPromotionalOffer, .signIntroductoryOffer, .signAdvancedCommerce:
             []
         }
     }
@@ -104,8 +126,8 @@ enum RPCMethod: CaseIterable, Sendable {
     var hasEvidence: Bool {
         switch self {
         case .verify, .verifyStream, .resolve, .fetch, .signRetentionAnswer: true
-        case .info, .health, .watch, .reflection, .reflectionAlpha, .signPromotionalOffer,
-            .signIntroductoryOffer, .signAdvancedCommerce:
+        case .info, .health, .healthList, .watch, .reflection, .reflectionAlpha,
+            .signPromotionalOffer, .signIntroductoryOffer, .signAdvancedCommerce:
             false
         }
     }
@@ -116,8 +138,8 @@ enum RPCMethod: CaseIterable, Sendable {
         case .signPromotionalOffer: .promotionalOffer
         case .signIntroductoryOffer: .introductoryOffer
         case .signAdvancedCommerce: .advancedCommerce
-        case .verify, .verifyStream, .resolve, .fetch, .info, .health, .watch, .reflection,
-            .reflectionAlpha, .signRetentionAnswer:
+        case .verify, .verifyStream, .resolve, .fetch, .info, .health, .healthList, .watch,
+            .reflection, .reflectionAlpha, .signRetentionAnswer:
             nil
         }
     }
@@ -126,7 +148,7 @@ enum RPCMethod: CaseIterable, Sendable {
     var signs: Bool { signature != nil || self == .signRetentionAnswer }
 
     /// Whether Connect's GET can make the call: it changes nothing, and its request is small.
-    var isRead: Bool { self == .info || self == .health }
+    var isRead: Bool { self == .info || self == .health || self == .healthList }
 
     /// Whether the answer is long, and has a quota of each turn.
     var isLong: Bool { self == .info }

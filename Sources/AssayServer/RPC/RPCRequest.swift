@@ -55,7 +55,7 @@ struct RPCRequest: Sendable {
             } else {
                 try self.init(message: body, at: 0, form, limits)
             }
-        case .grpcWeb, .grpc: try self.init(frame: body, form, compression, limits)
+        case .grpcWeb, .grpc, .connectStream: try self.init(frame: body, form, compression, limits)
         case .grpcWebText:
             let binary = try Self.decodeText(body)
             try self.init(frame: binary.span, form, compression, limits)

@@ -32,6 +32,16 @@ extension RPCSchema {
                     write(first.value, bytes, field.type, to: &object)
                     continue
                 }
+                if let entry = mapEntry(field.type) {
+                    object.object { map in
+                        writeEntry(first.value, bytes, entry, to: &map)
+                        while let next = pending, next.number == first.number {
+                            writeEntry(next.value, bytes, entry, to: &map)
+                            pending = try? reader.next(in: bytes)
+                        }
+                    }
+                    continue
+                }
                 object.array { list in
                     writeElements(first.value, bytes, field.type, to: &list)
                     while let next = pending, next.number == first.number {
@@ -41,6 +51,31 @@ extension RPCSchema {
                 }
             }
         }
+    }
+
+    /// The message of a map's entries; nil for a field that is no map.
+    private func mapEntry(_ type: FieldType) -> Message? {
+        guard case .message(let index) = type, messages[index].isMapEntry else { return nil }
+        return messages[index]
+    }
+
+    /// Writes an entry of a map with names.
+    ///
+    /// - Precondition: both of its fields are there, the name first.
+    private func writeEntry(
+        _ value: FieldReader.Value, _ bytes: Span<UInt8>, _ entry: Message,
+        to writer: inout JSONWriter
+    ) {
+        guard case .bytes(let range) = value else {
+            preconditionFailure("an entry that is no message")
+        }
+        var reader = FieldReader()
+        let pair = bytes.extracting(range)
+        guard case .bytes(let name)? = try? reader.next(in: pair)?.value,
+            let value = try? reader.next(in: pair)?.value
+        else { preconditionFailure("an entry without its two fields") }
+        writer.name(pair.extracting(name).httpText)
+        write(value, pair, entry.fields[1].type, to: &writer)
     }
 
     /// Writes an element, or all of a packed field.

@@ -6,6 +6,8 @@ struct RPCSchema: Sendable {
     struct Message: Sendable {
         let name: String
         fileprivate(set) var fields: [Field] = []
+        /// Whether it is an entry of a map, whose fields are the key and the value.
+        fileprivate(set) var isMapEntry = false
     }
 
     struct Field: Sendable {
@@ -59,6 +61,9 @@ struct RPCSchema: Sendable {
         let name = scope + "." + Self.text(1, of: bytes)
         let index = messages.count
         messages.append(Message(name: name))
+        // MessageOptions, and its field map_entry.
+        messages[index].isMapEntry =
+            Self.children(7, of: bytes).contains { Self.number(7, of: $0) == 1 }
         for field in Self.children(2, of: bytes) {
             let typeName = Self.text(6, of: field)
             if !typeName.isEmpty {

@@ -71,6 +71,15 @@ struct RPCStatus: Equatable, Sendable {
         return writer.text
     }
 
+    /// The content of the last frame of a stream.
+    var connectEndJSON: [UInt8] {
+        var writer = JSONWriter(capacity: 256)
+        writer.object { object in
+            if code != .ok { object.member("error", raw: connectJSON) }
+        }
+        return writer.text
+    }
+
     // MARK: gRPC
 
     /// The trailers of gRPC.
@@ -94,6 +103,8 @@ struct RPCStatus: Equatable, Sendable {
 
     /// The compressions of requests, which each answer of gRPC names.
     static let acceptedEncodings = (name: "grpc-accept-encoding", value: "identity,gzip")
+
+    static let acceptedConnectEncodings = (name: "connect-accept-encoding", value: "gzip")
 
     static let ok = RPCStatus(code: .ok, message: "")
 
