@@ -134,6 +134,38 @@ import Testing
         #expect(status(RPCBytes.post(.proto, token, "Connect-Protocol-Version: 1\r\n")) == 200)
     }
 
+    @Test("gRPC-Web to a call that the server does not have is UNIMPLEMENTED, also for a page")
+    func unknownCalls() throws {
+        let server = try SimulatedServer { $0.http.allowedOrigins = ["https://app.example.com"] }
+        let caller = SimulatedCaller(server)
+        let origin = "Origin: https://app.example.com\r\n"
+        let paths = ["/assay.v1.Verifier/Guess", "/other.Service/Verify", "/nowhere", "/"]
+        for path in paths {
+            for form in [RPCTestForm.web, .webJSON, .text] {
+                let answer = caller.ask(RPCBytes.post(form, form.body([1]), origin, path: path))
+                #expect(answer?.status == 200 && form.answer(answer).code == 12, "\(path) \(form)")
+                #expect(answer?.field("access-control-allow-origin") == "https://app.example.com")
+            }
+            #expect(caller.ask(RPCBytes.post(.proto, [], path: path))?.status == 404)
+        }
+        // The path of a call is that of a service with its package, and a method.
+        let preflights = [
+            ("/other.Service/Verify", 204), ("/a.b.C/D", 204), ("/other/Verify", 404),
+            ("/v1/nowhere", 404), ("/a.b/", 404), ("/a.b", 404), ("/a.b/c/d", 404),
+            ("/a/b.c", 404),
+        ]
+        for (path, status) in preflights {
+            let options = "OPTIONS \(path) HTTP/1.1\r\nHost: localhost\r\n\(origin)\r\n"
+            let preflight = caller.ask(options)
+            #expect(preflight?.status == status, "\(path)")
+            let fields = preflight?.field("access-control-allow-headers") ?? ""
+            #expect(fields.contains("x-grpc-web") == (status == 204), "\(path)")
+        }
+        let other = caller.ask(
+            "OPTIONS /a.b.C/D HTTP/1.1\r\nHost: localhost\r\nOrigin: https://b.example\r\n\r\n")
+        #expect(other?.status == 403)
+    }
+
     @Test("the signed JSON is a field of the answer, if it was asked for")
     func payloadJSON() throws {
         let caller = SimulatedCaller(try SimulatedServer())

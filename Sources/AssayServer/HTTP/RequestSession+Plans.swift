@@ -15,8 +15,9 @@ extension RequestSession {
         format.isHead = head.method == .head
         if let content = target?.content(head, bytes, isHTTP2: isHTTP2) {
             format.content = content
-        } else if isHTTP2, let type = head[.contentType],
-            let form = RPCForm(.verify, type: bytes.extracting(type)), form.framing == .grpc
+        } else if let type = head[.contentType],
+            let form = RPCForm(.verify, type: bytes.extracting(type)), form.framing.hasTrailers,
+            isHTTP2 || form.framing != .grpc
         {
             // A call that the server does not have.
             format.content = .rpc(form)
@@ -54,7 +55,16 @@ extension RequestSession {
                 answerOptions(methods: "GET, HEAD, POST, OPTIONS", id, connection)
                 return .skip
             }
-            guard let target else { throw .unknownPath(HTTPTarget.paths) }
+            guard let target else {
+                guard head.method == .options, RPCMethod.isPath(bytes.extracting(head.path)) else {
+                    throw .unknownPath(HTTPTarget.paths)
+                }
+                // A page learns the status of its call only if it can make it.
+                answerOptions(
+                    methods: "POST, OPTIONS", requestFields: RPCMethod.requestFields, id,
+                    connection)
+                return .skip
+            }
             guard target.has(head.method) else { throw .wrongMethod(allow: target.methods) }
             guard head.method != .options else {
                 answerOptions(

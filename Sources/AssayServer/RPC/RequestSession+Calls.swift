@@ -11,8 +11,10 @@ extension RequestSession {
         _ head: HTTPHead, _ bytes: Span<UInt8>, _ method: RPCMethod, _ id: UInt64,
         _ connection: Connection
     ) throws(HTTPProblem) -> HTTPBodyPlan {
-        guard case .rpc(let form) = self[format: id].content else {
-            throw head.method == .get ? RPCQuery.missingEncoding : .wrongType(RPCForm.typeNames)
+        guard case .rpc(let form) = self[format: id].content, form.method == method else {
+            throw head.method == .get
+                ? RPCQuery.missingEncoding
+                : .wrongType(RPCForm.typeNames).grpc(.unimplemented)
         }
         var call = try RPCCall(form, head, bytes)
         if head.method == .get {
