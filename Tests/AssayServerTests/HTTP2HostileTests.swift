@@ -180,7 +180,7 @@ import Testing
         Line(168, "a stream with an even number", .connection) {
             Bytes.frame(1, 5, 2, Bytes.block(get))
         },
-        Line(169, "streams whose numbers go down", .none) {
+        Line(169, "streams whose numbers go down", .connection) {
             Bytes.get(5, "/v1/health") + Bytes.get(3, "/v1/health")
         },
         Line(170, "HEADERS on a stream that has ended", .connection) {
@@ -259,9 +259,6 @@ import Testing
         },
         Line(280, "PRIORITY on stream 0", .connection) {
             Bytes.frame(2, 0, 0, [0, 0, 0, 1, 16])
-        },
-        Line(281, "HEADERS of a stream that was passed over", .connection) {
-            Bytes.head(5, get, ends: true) + Bytes.head(3, get, ends: true)
         },
         Line(187, "a flood of PRIORITY, in loops", .connection) {
             many(5_000) {
