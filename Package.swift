@@ -168,8 +168,8 @@ let package = Package(
             ],
             path: "bench",
             exclude: [
-                "allocations", "run", "compare", "thresholds", "README.md", "results", "peers.py",
-                "echo.cc",
+                "allocations", "run", "compare", "counts", "thresholds", "README.md", "results",
+                "peers.py", "echo.cc",
             ],
             swiftSettings: settings),
 

@@ -37,6 +37,7 @@ struct Bench {
         if arguments.first == "differential" { Differential.main(Array(arguments.dropFirst())) }
         if arguments.first == "sink" { return try HashingSink.run() }
         if arguments.first == SpeedProbe.argument { SpeedProbe.run() }
+        if arguments.first == CountedVerification.argument { return try CountedVerification.run() }
         if ["-h", "--help"].contains(where: arguments.contains) { return print(usage) }
         let files = ResultFiles(
             json: option("--json", in: &arguments), html: option("--html", in: &arguments))
