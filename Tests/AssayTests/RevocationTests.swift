@@ -50,7 +50,8 @@ import Testing
                         Minted.response(other),
                         Minted.response(subject, Minted.revoked(-100, reason)))
                 }
-                let isCompromise = reason?.isCompromise == true
+                // Without a reason nothing excludes it.
+                let isCompromise = reason?.isCompromise ?? true
                 for policy in [RevocationPolicy.soft, Self.hard] {
                     for (signed, isRefused) in [(-99, true), (-100, true), (-101, isCompromise)] {
                         let answer = Self.verify(policy, store(), signed: Int64(signed))

@@ -218,10 +218,10 @@ private struct Parsed {
             nextUpdate = try explicit.readGeneralizedTime()
             try explicit.atEnd()
         }
-        try readExtensions(.context(1), &single)
+        let invalid = try readExtensions(.context(1), &single)
         try single.atEnd()
         let status = RevocationStatus(
-            state: state, thisUpdate: Timestamp(seconds: thisUpdate),
+            state: state.since(invalid), thisUpdate: Timestamp(seconds: thisUpdate),
             nextUpdate: nextUpdate.map { Timestamp(seconds: $0) })
         return OCSPResponse.Single(
             hash: hash, issuerNameHash: nameHash, issuerKeyHash: keyHash, serialNumber: serial,
@@ -251,16 +251,38 @@ private struct Parsed {
         return isGood ? .good : .unknown
     }
 
-    /// Reads extensions under a tag. None of them has an effect, so a critical one refuses.
+    /// Reads extensions under a tag. Of an entry of a CRL, a status can have the date since which
+    /// the key is suspected (RFC 6960, section 4.4.5). No other has an effect, so a critical one
+    /// refuses.
+    ///
+    /// - Returns: invalidityDate.
+    @discardableResult
     private mutating func readExtensions(
         _ tag: Tag, _ reader: inout DERReader
-    ) throws(DERError) {
-        guard reader.nextTag == tag else { return }
+    ) throws(DERError) -> Int64? {
+        guard reader.nextTag == tag else { return nil }
         var explicit = try reader.readInside(tag)
-        for field in try explicit.readExtensions() where field.isCritical {
-            unknownCritical = OID.dotted(reader.bytes.extracting(field.identifier))
+        var invalid: Int64?
+        for field in try explicit.readExtensions() {
+            let identifier = reader.bytes.extracting(field.identifier)
+            if identifier.equals(OID.invalidityDate) {
+                var value = DERReader(reader.bytes, range: field.value)
+                invalid = try value.readGeneralizedTime()
+                try value.atEnd()
+            } else if field.isCritical {
+                unknownCritical = OID.dotted(identifier)
+            }
         }
         try explicit.atEnd()
+        return invalid
+    }
+}
+
+extension RevocationStatus.State {
+    /// The same, revoked since an earlier date.
+    fileprivate func since(_ date: Int64?) -> Self {
+        guard let date, case .revoked(let time, let reason) = self else { return self }
+        return .revoked(at: min(time, Timestamp(seconds: date)), reason)
     }
 }
 

@@ -31,6 +31,7 @@ package struct RevocationList: Sendable {
         } catch {
             throw .malformed(error.description)
         }
+        if let scope = parsed.scope { throw .unsupported(scope) }
         if let oid = parsed.unknownCritical { throw .criticalExtension(oid) }
         if case .contradictory = parsed.algorithm {
             throw .malformed("its two signature algorithms differ")
@@ -83,7 +84,8 @@ package struct RevocationList: Sendable {
 /// One entry of revokedCertificates.
 private struct RevocationListEntry {
     let serialNumber: Range<Int>
-    let time: Int64
+    /// The revocation, or the earlier date since which the key is suspected.
+    private(set) var time: Int64
     var reason = CertificateRevocationReason.unspecified
     var unknownCritical: String?
 
@@ -97,6 +99,10 @@ private struct RevocationListEntry {
                 if identifier.equals(OID.reasonCode) {
                     var value = DERReader(entry.bytes, range: field.value)
                     reason = try value.readRevocationReason()
+                    try value.atEnd()
+                } else if identifier.equals(OID.invalidityDate) {
+                    var value = DERReader(entry.bytes, range: field.value)
+                    time = min(time, try value.readGeneralizedTime())
                     try value.atEnd()
                 } else if field.isCritical {
                     // certificateIssuer: the entry is another issuer's.
@@ -120,6 +126,8 @@ private struct Parsed {
     var entryCount = 0
     var authorityKey: Range<Int>?
     var unknownCritical: String?
+    /// What the list is, if it does not have all revoked certificates of its issuer.
+    var scope: String?
 
     init(_ bytes: Span<UInt8>) throws(DERError) {
         var outer = DERReader(bytes)
@@ -165,13 +173,18 @@ private struct Parsed {
         try reader.atEnd()
     }
 
-    /// Reads crlExtensions. A critical one makes the list indirect, partial or a delta, or has an
-    /// unknown effect.
+    /// Reads crlExtensions. Two of them, which not every authority makes critical, say that the
+    /// list is not complete. Another critical one has an unknown effect.
     private mutating func readExtensions(_ reader: inout DERReader) throws(DERError) {
         var explicit = try reader.readInside(.context(0))
         for field in try explicit.readExtensions() {
             let identifier = reader.bytes.extracting(field.identifier)
-            if field.isCritical {
+            if identifier.equals(OID.deltaCRLIndicator) {
+                scope = "a delta CRL"
+            } else if identifier.equals(OID.issuingDistributionPoint) {
+                var value = DERReader(reader.bytes, range: field.value)
+                scope = try Self.scope(&value) ?? scope
+            } else if field.isCritical {
                 unknownCritical = OID.dotted(identifier)
             } else if identifier.equals(OID.authorityKeyIdentifier) {
                 var value = DERReader(reader.bytes, range: field.value)
@@ -182,4 +195,34 @@ private struct Parsed {
         }
         try explicit.atEnd()
     }
+
+    /// Reads issuingDistributionPoint (RFC 5280, section 5.2.5). Any field of it, but for those
+    /// that are false, leaves certificates out.
+    private static func scope(_ value: inout DERReader) throws(DERError) -> String? {
+        var fields = try value.readInside(.sequence)
+        try value.atEnd()
+        var scope: String?
+        while !fields.isAtEnd {
+            let isPoint = fields.nextTag == .context(0)
+            let known = scopes.first { $0.0 == fields.nextTag }
+            guard let tag = isPoint ? Tag.context(0) : known?.0 else {
+                throw .trailingBytes(at: fields.position)
+            }
+            let element = try fields.read(tag)
+            if isPoint {
+                scope = scope ?? "a CRL of one distribution point"
+            } else if fields.bytes.extracting(element.content).array != [0] {
+                scope = known?.1
+            }
+        }
+        return scope
+    }
+
+    private static let scopes: [(Tag, String)] = [
+        (.contextPrimitive(1), "a CRL of end entities alone"),
+        (.contextPrimitive(2), "a CRL of authorities alone"),
+        (.contextPrimitive(3), "a CRL of some reasons alone"),
+        (.contextPrimitive(4), "an indirect CRL"),
+        (.contextPrimitive(5), "a CRL of attribute certificates alone"),
+    ]
 }

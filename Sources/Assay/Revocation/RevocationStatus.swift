@@ -71,9 +71,13 @@ public enum CertificateRevocationReason: UInt8, Sendable, Equatable, CaseIterabl
     /// The key of an attribute authority is, or may be, in other hands.
     case aACompromise = 10
 
-    /// Whether the holder of another key may have signed, with any date that it liked.
+    /// Whether the holder of another key may have signed, with any date that it liked. Without a
+    /// reason nothing excludes it.
     public var isCompromise: Bool {
-        self == .keyCompromise || self == .cACompromise || self == .aACompromise
+        switch self {
+        case .keyCompromise, .cACompromise, .aACompromise, .unspecified: true
+        default: false
+        }
     }
 
     /// The reason in words.

@@ -42,7 +42,7 @@ public final class RevocationStatuses: Sendable {
     ///   under which a signature held, on the thread that verifies.
     package init(didFind: @escaping @Sendable (StatusCell) -> Void) { self.didFind = didFind }
 
-    /// Adds an OCSP response in DER, or a CRL in DER or PEM. It replaces the one of this name.
+    /// Adds an OCSP response in DER, a CRL in DER, or CRLs in PEM. They replace those of this name.
     ///
     /// - Parameters:
     ///   - document: the bytes.
@@ -165,16 +165,21 @@ public final class RevocationStatuses: Sendable {
     }
 }
 
-/// An OCSP response or a CRL.
+/// An OCSP response, or the CRLs of one file.
 final class RevocationDocument: Sendable {
     private enum Content: Sendable {
         case response(OCSPResponse)
-        case list(RevocationList)
+        case lists([RevocationList])
     }
 
     private let content: Content
-    /// Results of the signature check, by the issuer's key and name.
-    private let checked = Locked<[SHA256Digest: Result<Void, RevocationError>]>([:])
+    /// The signature check of one issuer.
+    private struct Check: Hashable {
+        let issuer: SHA256Digest
+        /// The index of the CRL; 0 for a response.
+        let list: Int
+    }
+    private let checked = Locked<[Check: Result<Void, RevocationError>]>([:])
 
     /// Parses the document and checks that it is not from the future.
     init(_ bytes: [UInt8], at now: Timestamp) throws(RevocationError) {
@@ -186,22 +191,28 @@ final class RevocationDocument: Sendable {
             else { throw .fromTheFuture }
             content = .response(response)
         } else {
-            let der: [UInt8]
-            do throws(CertificateError) {
-                der = try PEMDocument.revocationList(bytes)
-            } catch {
-                throw .malformed(error.description)
+            var lists: [RevocationList] = []
+            for der in try Self.lists(bytes) {
+                let list = try RevocationList(der.span)
+                guard list.thisUpdate <= latest else { throw .fromTheFuture }
+                lists.append(list)
             }
-            let list = try RevocationList(der.span)
-            guard list.thisUpdate <= latest else { throw .fromTheFuture }
-            content = .list(list)
+            content = .lists(lists)
         }
     }
 
     var bytes: Int {
         switch content {
         case .response(let response): response.der.count
-        case .list(let list): list.der.count
+        case .lists(let lists): lists.reduce(0) { $0 + $1.der.count }
+        }
+    }
+
+    private static func lists(_ bytes: [UInt8]) throws(RevocationError) -> [[UInt8]] {
+        do throws(CertificateError) {
+            return try PEMDocument.revocationLists(bytes)
+        } catch {
+            throw .malformed(error.description)
         }
     }
 
@@ -225,20 +236,43 @@ final class RevocationDocument: Sendable {
                 try response.checkSignature(by: cell.issuer)
             }
             return single.status
-        case .list(let list):
-            guard list.isNamed(after: cell.issuer) else { return nil }
-            try check(cell.issuer) { () throws(RevocationError) in
-                try list.checkSignature(by: cell.issuer)
-            }
-            return list.status(of: cell.certificate)
+        case .lists(let lists):
+            return try status(of: cell, in: lists)
         }
+    }
+
+    /// A list that can't be used does not spoil the others of its file.
+    private func status(
+        of cell: StatusCell, in lists: [RevocationList]
+    ) throws(RevocationError) -> RevocationStatus? {
+        var found: RevocationStatus?
+        var problem: RevocationError?
+        for (index, list) in lists.enumerated() where list.isNamed(after: cell.issuer) {
+            do throws(RevocationError) {
+                try check(cell.issuer, list: index) { () throws(RevocationError) in
+                    try list.checkSignature(by: cell.issuer)
+                }
+            } catch {
+                problem = error
+                continue
+            }
+            let status = list.status(of: cell.certificate)
+            // What is revoked stays revoked; else the newest counts.
+            let isLater = found.map {
+                $0.isFinal == status.isFinal
+                    ? status.thisUpdate > $0.thisUpdate : status.isFinal
+            }
+            if isLater ?? true { found = status }
+        }
+        if found == nil, let problem { throw problem }
+        return found
     }
 
     /// Checks the signature once for each issuer.
     private func check(
-        _ issuer: Certificate, _ verify: () throws(RevocationError) -> Void
+        _ issuer: Certificate, list: Int = 0, _ verify: () throws(RevocationError) -> Void
     ) throws(RevocationError) {
-        let key = issuer.fingerprint
+        let key = Check(issuer: issuer.fingerprint, list: list)
         if let result = checked.withLock({ $0[key] }) { return try result.get() }
         let result: Result<Void, RevocationError>
         do throws(RevocationError) {

@@ -3,19 +3,21 @@ import AssayLocks
 import AssayModels
 import Synchronization
 
-/// Identifies a certificate by its issuer's key and its serial number.
+/// Identifies a certificate by its issuer's certificate and its serial number. The issuer's key
+/// would not do: the holder of any pinned root can issue a certificate with the key of another
+/// authority, and a status found under it would count for that authority's chains.
 package struct CertificateID: Hashable, Sendable, CustomStringConvertible {
-    private let issuerKey: SHA256Digest
+    private let issuer: SHA256Digest
     private let serial: [UInt8]
 
     init(_ certificate: Certificate, under issuer: Certificate) {
-        issuerKey = SHA256.digest(issuer.der.span.extracting(issuer.publicKey.range))
+        self.issuer = issuer.fingerprint
         serial = Array(certificate.der[certificate.serialNumber])
     }
 
-    /// The first octets of the issuer key's SHA-256, and the serial number. Suits file names.
+    /// The first octets of the issuer's SHA-256, and the serial number. Suits file names.
     package var description: String {
-        issuerKey.text.prefix(16) + "-" + hexadecimal(serial.span)
+        issuer.text.prefix(16) + "-" + hexadecimal(serial.span)
     }
 }
 

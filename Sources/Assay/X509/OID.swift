@@ -39,6 +39,9 @@ package enum OID {
     package static let basicOCSPResponse: [UInt8] = pkix + [0x30, 0x01, 0x01]
     package static let ocspSigning: [UInt8] = pkix + [0x03, 0x09]
     package static let reasonCode: [UInt8] = [0x55, 0x1D, 0x15]
+    package static let invalidityDate: [UInt8] = [0x55, 0x1D, 0x18]
+    package static let deltaCRLIndicator: [UInt8] = [0x55, 0x1D, 0x1B]
+    package static let issuingDistributionPoint: [UInt8] = [0x55, 0x1D, 0x1C]
     private static let pkix: [UInt8] = [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07]
 
     // Attribute types of names (X.520).

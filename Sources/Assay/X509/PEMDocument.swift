@@ -8,27 +8,44 @@ package enum PEMDocument {
         try decode(bytes, label: "CERTIFICATE")
     }
 
-    /// Returns DER unchanged, or decodes the one CRL in PEM text.
-    package static func revocationList(_ bytes: [UInt8]) throws(CertificateError) -> [UInt8] {
-        try decode(bytes, label: "X509 CRL")
+    /// Returns DER unchanged, or decodes the CRLs in PEM text.
+    package static func revocationLists(_ bytes: [UInt8]) throws(CertificateError) -> [[UInt8]] {
+        var lists: [[UInt8]] = []
+        var rest = bytes[...]
+        while let (list, end) = try next(rest, label: "X509 CRL") {
+            guard lists.count < Limits.revocationDocuments else {
+                throw .encoding(.trailingBytes(at: end))
+            }
+            lists.append(list)
+            rest = bytes[end...]
+        }
+        return lists.isEmpty ? [bytes] : lists
     }
 
     private static func decode(
         _ bytes: [UInt8], label: String
     ) throws(CertificateError) -> [UInt8] {
+        guard let (document, end) = try next(bytes[...], label: label) else { return bytes }
+        guard firstRange(of: Array("-----BEGIN \(label)-----".utf8), in: bytes[end...]) == nil
+        else { throw .encoding(.trailingBytes(at: end)) }
+        return document
+    }
+
+    /// The next document of this label, and where the text goes on.
+    private static func next(
+        _ bytes: ArraySlice<UInt8>, label: String
+    ) throws(CertificateError) -> (document: [UInt8], end: Int)? {
         let begin = Array("-----BEGIN \(label)-----".utf8)
         let end = Array("-----END \(label)-----".utf8)
-        guard let start = firstRange(of: begin, in: bytes[...]) else { return bytes }
-        let rest = bytes[start.upperBound...]
-        guard let stop = firstRange(of: end, in: rest) else { throw .encoding(.truncated) }
-        guard firstRange(of: begin, in: bytes[stop.upperBound...]) == nil else {
-            throw .encoding(.trailingBytes(at: stop.upperBound))
+        guard let start = firstRange(of: begin, in: bytes) else { return nil }
+        guard let stop = firstRange(of: end, in: bytes[start.upperBound...]) else {
+            throw .encoding(.truncated)
         }
         let text = bytes[start.upperBound..<stop.lowerBound].filter {
             $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: " ")
         }
         do throws(Base64Error) {
-            return try Base64.decode(Array(text).span)
+            return (try Base64.decode(Array(text).span), stop.upperBound)
         } catch {
             throw .notBase64
         }

@@ -52,7 +52,8 @@ struct RevocationOptions: ParsableArguments {
         (mode ?? (files.isEmpty ? .off : .soft)).policy(maximumAge: maximumAge)
     }
 
-    /// The statuses of the files.
+    /// The statuses of the files. One that can't be used is an error where each certificate needs a
+    /// status, and a warning otherwise, as a server does it.
     func statuses(at now: Timestamp) throws -> RevocationStatuses {
         let statuses = RevocationStatuses()
         for path in try files.flatMap(Self.expanded) {
@@ -60,7 +61,8 @@ struct RevocationOptions: ParsableArguments {
             do throws(RevocationError) {
                 try statuses.add(content, named: path, at: now)
             } catch {
-                throw Failure("\(path) can't be used: \(error)")
+                guard mode != .hard else { throw Failure("\(path) can't be used: \(error)") }
+                Output.note("assay: warning: \(path) can't be used: \(error)")
             }
         }
         return statuses
