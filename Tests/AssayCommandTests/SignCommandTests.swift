@@ -106,6 +106,29 @@ import Testing
         }
     }
 
+    @Test("a retention request of the sandbox that names no app gets no signed answer")
+    func retentionWithoutApp() throws {
+        let choice = folder.write(
+            "answer.json", #"{"message":{"messageIdentifier":"\#(Self.nonce)"}}"#)
+        for (id, status) in [(42, 0), (0, 1), (43, 1)] as [(Int, Int32)] {
+            let payload = folder.write(
+                "request.json",
+                #"{"originalTransactionId":"1","appAppleId":\#(id),"productId":"gold","#
+                    + #""userLocale":"en-US","requestIdentifier":"\#(Self.nonce)","#
+                    + #""environment":"Sandbox","signedDate":1735776000000}"#)
+            let minted = try Tool.run(
+                "mint", "realtime-request", "--ca", folder("ca"), "--payload", payload)
+            #expect(minted.status == 0, "\(minted.error)")
+            let request = folder.write("request.jws", minted.output)
+            let signed = try sign(
+                "retention-answer", "--app-apple-id", "42", "--environment", "Sandbox", "--root",
+                folder("ca") + "/root.pem", "--at", "2025-01-02T00:00:00Z", "--answer", choice,
+                request)
+            #expect(signed.status == status, "\(id): \(signed.error)")
+            #expect(signed.output.isEmpty == (status != 0), "\(id)")
+        }
+    }
+
     @Test(
         "a key file that others may read is refused, by the tool and by the server",
         arguments: [0o644, 0o640, 0o604])

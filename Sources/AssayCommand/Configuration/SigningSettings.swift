@@ -110,7 +110,15 @@ final class KeySigner: RequestSigner {
         } catch {
             throw SigningFailure(error)
         }
+        let appAppleId = appAppleId
         return { request throws(SigningFailure) in
+            // In the sandbox a policy accepts evidence without an app. An answer is signed only for
+            // a request of this one.
+            guard request.appAppleId == appAppleId else {
+                throw .invalidRequest(
+                    "the request names no app, or another one: its appAppleId is "
+                        + "\(request.appAppleId)")
+            }
             do throws(StoreError) {
                 return try signer.body(of: answer, to: request)
             } catch {

@@ -67,6 +67,11 @@ struct SignRetentionAnswer: ParsableCommand {
                     + TerminalText.escaped(verification.detail))
             throw ExitStatus.refused
         }
+        // In the sandbox the policy accepts a request that names no app.
+        guard verified.payload.appAppleId == accepted.appAppleId else {
+            Output.note("assay: the request names no app: its appAppleId is 0")
+            throw ExitStatus.refused
+        }
         try Output.line(
             json: try SignOptions.value { () throws(StoreError) in
                 try signer.body(of: made, to: verified.payload)
