@@ -73,6 +73,34 @@ struct StoreConfigurationTests {
         ),
     ]
 
+    @Test("an app of other stores alone needs no app-apple-id; one of the App Store beside does")
+    func appAppleId() throws {
+        let minted = try Tool.run(["mint", "google-purchase", "--ca", folder("ca")])
+        #expect(minted.status == 0, "\(minted.error)")
+        let key = folder("ca") + "/google-licence-key.txt"
+        let game = "[[app]]\nname = \"game\"\nbundle-id = \"com.example.game\"\n"
+        let google = "[app.google]\nlicence-keys = [\"\(key)\"]\n"
+        let cases: [(String, isMissing: Bool)] = [
+            (game + "environments = [\"Production\"]\n" + google, false),
+            (game + "environments = [\"Production\"]\n[app.huawei]\nkeys = [\"\(key)\"]\n", false),
+            (game + "environments = [\"Production\"]\n", true),
+            (game + "environments = [\"Production\"]\nshared-secret = \"abc\"\n" + google, true),
+            (game + "environments = [\"Production\"]\napp-apple-id = 42\n" + google, false),
+        ]
+        for (text, isMissing) in cases {
+            let file = folder.write("assay.toml", text)
+            var messages: [String] = []
+            do {
+                _ = try ServerSettings(flags: .init(config: file), environment: [:])
+            } catch let problems as ConfigurationProblems {
+                messages = problems.all.map(\.description)
+            }
+            let names = messages.filter { $0.contains("app-apple-id: missing") }
+            #expect(names.count == (isMissing ? 1 : 0), "\(text): \(messages)")
+            if !isMissing { #expect(messages.isEmpty, "\(messages)") }
+        }
+    }
+
     @Test("each error names its location and the remedy")
     func mistakes() throws {
         for (text, location, remedy) in Self.mistakesOfStores {

@@ -155,12 +155,23 @@ extension AppSettings {
                 "name the app: without it, purchases of any app would pass")
         }
         if environments?.contains(.production) == true, appAppleId == nil,
-            !table.has("app-apple-id")
+            !table.has("app-apple-id"), !Self.isOfOtherStores(table)
         {
             table.note(
                 "app-apple-id", "missing for an app that accepts Production",
                 "write the number that App Store Connect shows as \"Apple ID\"")
         }
+    }
+
+    /// Whether an app is sold at other stores alone: it has their keys, and nothing of the App
+    /// Store's.
+    private static func isOfOtherStores(_ table: ConfigurationTable) -> Bool {
+        ["google", "huawei", "harmony"].contains(where: table.has)
+            && ![
+                "roots", "intermediates", "legacy-key", "shared-secret", "api-keys", "store",
+                "keys",
+                "sign-api-keys",
+            ].contains(where: table.has)
     }
 
     /// Notes entries that would refuse everything because their roots and environments don't
