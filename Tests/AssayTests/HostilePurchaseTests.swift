@@ -214,6 +214,67 @@ import Testing
         }
     }
 
+    @Test("the refusal says what the opened signature shows")
+    func opened() throws {
+        let text = Store.google()
+        let other = Store.google(index: 2)
+        let key = Store.minter.key
+        let foreign = Store.signingKey(bits: 2048)
+        let huawei = Store.huawei()
+        let cases: [([UInt8], [UInt8], EvidenceKind, has: String, hasNot: String)] = [
+            (
+                text, try key.sign(other, digest: .sha1), .googlePurchase, "text was changed",
+                "another app"
+            ),
+            (
+                text, try key.sign(text, digest: .sha256), .googlePurchase,
+                "with SHA-256, not with RSASSA-PKCS1-v1_5 with SHA-1", "another text"
+            ),
+            (
+                text, try key.sign(other, digest: .sha256), .googlePurchase, "and another text",
+                "another app"
+            ),
+            (text, try key.signPSS(text), .googlePurchase, "RSASSA-PSS", "another app"),
+            (
+                text, try foreign.sign(text, digest: .sha1), .googlePurchase, "another app",
+                "text was changed"
+            ),
+            (
+                huawei, try key.sign(huawei, digest: .sha1), .huaweiPurchase, "with SHA-1",
+                "another text"
+            ),
+            (
+                huawei, try key.signPSS(huawei, salt: 20), .huaweiPurchase, "RSASSA-PSS",
+                "another app"
+            ),
+        ]
+        for (text, signature, kind, has, hasNot) in cases {
+            let answer = Store.verify(Store.evidence(text, signature), as: kind)
+            #expect(answer.verdict == .invalidSignature)
+            #expect(answer.detail.contains(has), "\(answer.detail)")
+            #expect(!answer.detail.contains(hasNot), "\(answer.detail)")
+        }
+    }
+
+    @Test("a signature that was encoded once more, and a token in its place, are named")
+    func wrapped() throws {
+        let text = Store.google()
+        let base64 = String(decoding: try Store.minter.signature(of: text, .google), as: UTF8.self)
+        let token = try #require(try JSONDocument.parse(text).root["purchaseToken"]?.string)
+        let percent = base64.replacingAll("=", "%3D").replacingAll("+", "%2B")
+        let cases = [
+            (percent, "percent-encoded"), (percent.lowercased() + "%3d", "percent-encoded"),
+            (base64.replacingAll("=", #"\\u003d"#), "escapes of JSON"), (token, "purchaseToken"),
+        ]
+        for (signature, part) in cases {
+            let data = JSONWriter.quoted(text)
+            let text = #"{"data":\#(data),"signature":"\#(signature)"}"#
+            let answer = Store.verify(Array(text.utf8))
+            #expect(answer.verdict == .malformed, "\(answer.detail)")
+            #expect(answer.detail.contains(part), "\(answer.detail)")
+        }
+    }
+
     @Test("a plus sign that became a space is named")
     func spaces() throws {
         for index in 1...20 {

@@ -230,7 +230,6 @@ import Testing
             (Self.pair("data", "signature", text), "begins with no brace"),
             (Self.signature, "send {\"data\""),
             ("\n" + Self.pair("data", "signature"), "white space comes before"),
-            (Self.object(["data": Self.text, "signature": signature]), "a JSON object"),
             (
                 Self.object([
                     "data": text, "signature": signature,
@@ -243,6 +242,47 @@ import Testing
             let answer = Store.verify(Array(evidence.utf8))
             #expect(answer.verdict == .malformed)
             #expect(answer.detail.contains(part), "\(evidence.prefix(60)): \(answer.detail)")
+        }
+    }
+
+    @Test("a purchase that came as an object is verified by its bytes as they stand")
+    func objects() {
+        let signature = Self.quoted(Self.signature)
+        let spaced = Self.text.replacingAll(":", ": ")
+        for name in ["data", "originalJson", "receipt"] {
+            let same = Self.object([name: Self.text, "signature": signature])
+            #expect(Store.verify(Array(same.utf8)).verdict == .valid, "\(name)")
+            let other = Store.verify(
+                Array(Self.object([name: spaced, "signature": signature]).utf8))
+            #expect(other.verdict == .invalidSignature && other.detail.contains("as an object"))
+        }
+        let other = String(decoding: Store.google(index: 2), as: UTF8.self)
+        let cases = [
+            Self.object(["data": Self.text, "json": other, "signature": signature]),
+            Self.object(["data": #"{"packageName":"a"}"#, "signature": signature]),
+        ]
+        for text in cases { #expect(Store.verify(Array(text.utf8)).verdict == .malformed) }
+    }
+
+    @Test("a list of one owned purchase is opened; one of several is named")
+    func ownedLists() throws {
+        let texts = [1, 2].map { Store.huawei(index: $0) }
+        let signatures = try texts.map { try Store.minter.signature(of: $0, .huawei) }
+        func list(_ items: [[UInt8]]) -> String {
+            "[" + items.map { JSONWriter.quoted($0) }.joined(separator: ",") + "]"
+        }
+        let cases: [(Int, Int, Verdict, String)] = [
+            (1, 1, .valid, ""), (2, 2, .malformed, "several purchases"),
+            (1, 0, .malformed, "no signature"), (2, 1, .malformed, ""), (0, 1, .malformed, ""),
+        ]
+        for (texted, signed, verdict, part) in cases {
+            let text = Self.object([
+                "inAppPurchaseDataList": list(Array(texts.prefix(texted))),
+                "inAppSignature": list(Array(signatures.prefix(signed))),
+            ])
+            let answer = Store.verify(Array(text.utf8), as: .huaweiPurchase)
+            #expect(answer.verdict == verdict, "\(texted) \(signed): \(answer.detail)")
+            #expect(answer.detail.contains(part), "\(answer.detail)")
         }
     }
 
@@ -321,7 +361,7 @@ import Testing
             let evidence = StoreFixture.evidence(data, signature)
             let answer = StoreFixture.verify(evidence, policy: policy)
             #expect(answer.verdict == .valid, "\(answer.detail)")
-            #expect(answer.state == .purchased && answer.environment == .production)
+            #expect(answer.state == .purchased && answer.environment == nil)
             #expect(answer.dedupKey?.hasPrefix("google/\(try Self.package(data))/") == true)
             policy.google.keys = keys.filter { $0 != key } + [StoreFixture.key]
             #expect(StoreFixture.verify(evidence, policy: policy).verdict == .invalidSignature)

@@ -86,7 +86,7 @@ internal import COpenSSL
 
 extension DigestAlgorithm {
     /// The DER of DigestInfo before the digest, with NULL parameters (RFC 8017, section 9.2).
-    fileprivate var digestInfoHead: [UInt8] {
+    var digestInfoHead: [UInt8] {
         switch self {
         case .sha1:
             [0x30, 0x21, 0x30, 0x09, 0x06, 0x05, 0x2B, 0x0E, 0x03, 0x02, 0x1A, 5, 0, 4, 20]

@@ -147,6 +147,29 @@ package enum RSAScheme: Sendable, Equatable {
         return unsafe found ?? PreparedRSAKey(key, modulus, scheme)
     }
 
+    /// The public operation over a signature: the encoded message that its signer padded. Nil if
+    /// the signature is not below the modulus.
+    func encodedMessage(of signature: Span<UInt8>) -> [UInt8]? {
+        guard signature.count == modulusOctets else { return nil }
+        guard let context = unsafe EVP_PKEY_CTX_new(key, nil) else { outOfMemory() }
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        unsafe precondition(EVP_PKEY_verify_recover_init(context) == 1)
+        unsafe precondition(EVP_PKEY_CTX_set_rsa_padding(context, RSA_NO_PADDING) == 1)
+        var message = [UInt8](repeating: 0, count: modulusOctets)
+        var count = modulusOctets
+        let status = unsafe message.withUnsafeMutableBufferPointer { message in
+            unsafe signature.withUnsafeBufferPointer { signature in
+                unsafe EVP_PKEY_verify_recover(
+                    context, message.baseAddress, &count, signature.baseAddress, signature.count)
+            }
+        }
+        guard status == 1, count == modulusOctets else {
+            ERR_clear_error()
+            return nil
+        }
+        return message
+    }
+
     /// Verifies a signature over a message.
     package func verifies(
         signature: Span<UInt8>, over message: Span<UInt8>, algorithm: DigestAlgorithm

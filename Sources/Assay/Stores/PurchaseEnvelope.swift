@@ -12,6 +12,8 @@ struct PurchaseEnvelope: Sendable, Equatable {
     var algorithm: String?
     /// Nil for the stores' own names.
     var wrapper: EvidenceWrapper?
+    /// Whether the purchase came as an object, of which `data` has the bytes as they stand.
+    var isObject = false
 
     /// What an envelope is not complete without.
     enum Lack: Equatable {
@@ -21,7 +23,7 @@ struct PurchaseEnvelope: Sendable, Equatable {
         case data
         /// A member for the text is a string, and none of an object's text.
         case form
-        /// The purchase is an object and not the text that was signed.
+        /// The members of the purchase are there, and not the text that was signed.
         case text
         /// Different purchases.
         case several
@@ -59,6 +61,8 @@ private struct PurchaseSearch {
     private var found: [PurchaseEnvelope] = []
     private var texts: [[UInt8]] = []
     private var signatures: [[UInt8]] = []
+    /// Purchases that are objects in the place of their text.
+    private var objects: [[UInt8]] = []
     private var algorithm: String?
     private var wrapper: EvidenceWrapper?
     private var hasObject = false
@@ -71,10 +75,10 @@ private struct PurchaseSearch {
     /// Unity's wrapper, its Payload, and one level on each side.
     private static let depth = 4
     /// Objects of one envelope. Libraries nest three.
-    private static let objects = 32
+    private static let mostObjects = 32
 
     /// What a member of this name can have.
-    private enum Role { case text, signature, algorithm, container }
+    private enum Role { case text, signature, algorithm, container, texts, signatures }
 
     /// The role of a name, in lower case and without `_`, `-` and spaces.
     private static let roles: [String: Role] = [
@@ -88,6 +92,8 @@ private struct PurchaseSearch {
         "inappdatasignature": .signature, "inappsignature": .signature,
         "datasignature": .signature, "inapppurchasedatasignature": .signature,
         "zzb": .signature,
+        "inapppurchasedatalist": .texts, "inappsignaturelist": .signatures,
+        "inappdatasignaturelist": .signatures,
         "signaturealgorithm": .algorithm,
         "payload": .container, "transaction": .container, "nativepurchase": .container,
         "nativetransaction": .container, "billingclientpurchase": .container,
@@ -110,10 +116,11 @@ private struct PurchaseSearch {
     }
 
     mutating func visit(_ object: JSONObject, depth: Int) {
-        guard visited < Self.objects else { return }
+        guard visited < Self.mostObjects else { return }
         visited += 1
         var (text, signature): ([UInt8]?, [UInt8]?)
         var inside: [JSONValue] = []
+        var lists = (texts: [[UInt8]](), signatures: [[UInt8]]())
         if object["Store"] != nil, object["Payload"] != nil { wrapper = .unity }
         if object["packageName"] != nil, object["purchaseToken"] != nil { hasMembers = true }
         for (name, value) in object.pairs {
@@ -127,12 +134,17 @@ private struct PurchaseSearch {
                 text = text ?? json
             case (.text, .object), (.container, .object), (.container, .string):
                 inside.append(value)
-                if role == .text { hasObject = true }
+                if role == .text { noteObject(value) }
             case (.signature, .string): signature = signature ?? value.bytes
             case (.algorithm, .string): algorithm = value.string
+            case (.texts, .array): lists.texts = Self.strings(value)
+            // Huawei's list of signatures has the name of a single one.
+            case (.signatures, .array), (.signature, .array):
+                lists.signatures = Self.strings(value)
             default: break
             }
         }
+        add(lists)
         if let text, let signature {
             found.append(PurchaseEnvelope(data: text, signature: signature))
         } else if let signature {
@@ -151,6 +163,29 @@ private struct PurchaseSearch {
             } else {
                 visit(value.bytes ?? [], depth: depth + 1)
             }
+        }
+    }
+
+    /// Pairs the lists of a query of owned purchases.
+    private mutating func add(_ lists: (texts: [[UInt8]], signatures: [[UInt8]])) {
+        guard lists.texts.count == lists.signatures.count else {
+            texts += lists.texts
+            return
+        }
+        found += zip(lists.texts, lists.signatures).map {
+            PurchaseEnvelope(data: $0, signature: $1)
+        }
+    }
+
+    private static func strings(_ list: JSONValue) -> [[UInt8]] {
+        list.elements?.compactMap { $0.kind == .string ? $0.bytes : nil } ?? []
+    }
+
+    /// A purchase in the place of its text: its bytes can be those that were signed.
+    private mutating func noteObject(_ value: JSONValue) {
+        hasObject = true
+        if value.hasMember("packageName"), value.hasMember("purchaseToken") {
+            objects.append(value.raw)
         }
     }
 
@@ -177,6 +212,12 @@ private struct PurchaseSearch {
             texts.allSatisfy({ $0 == text }), signatures.allSatisfy({ $0 == signature })
         {
             all = [PurchaseEnvelope(data: text, signature: signature)]
+        }
+        if all.isEmpty, texts.isEmpty, let object = objects.first,
+            let signature = signatures.first, objects.allSatisfy({ $0 == object }),
+            signatures.allSatisfy({ $0 == signature })
+        {
+            all = [PurchaseEnvelope(data: object, signature: signature, isObject: true)]
         }
         if var first = all.first {
             guard all.allSatisfy({ $0 == first }) else { return .lacks(.several) }

@@ -7,11 +7,15 @@ struct UnverifiedPurchase: Sendable {
     fileprivate let document: JSONDocument
     fileprivate let signature: [UInt8]
     fileprivate let scheme: RSAScheme
+    /// The name of the algorithm, where the envelope has one.
+    fileprivate let algorithm: String?
     /// Whether a form decoder seems to have changed the signature.
     private let hasSpaces: Bool
+    /// Whether the purchase came as an object, and not as the text that was signed.
+    private let isObject: Bool
     let wrapper: EvidenceWrapper?
 
-    /// Checks everything that needs no key.
+    /// Finds the purchase in the evidence, and checks everything that needs no key.
     init(_ evidence: Span<UInt8>, as kind: EvidenceKind, log: CheckLog?) throws(Refusal) {
         guard evidence.count <= Limits.purchaseEnvelopeBytes else {
             throw Refusal(
@@ -19,8 +23,13 @@ struct UnverifiedPurchase: Sendable {
                 "the \(kind.name) has \(evidence.count) bytes; the limit is "
                     + "\(Limits.purchaseEnvelopeBytes)")
         }
-        let envelope = try Self.envelope(evidence, kind)
+        try self.init(Self.envelope(evidence, kind), as: kind, log: log)
+    }
+
+    /// Checks everything that needs no key.
+    init(_ envelope: PurchaseEnvelope, as kind: EvidenceKind, log: CheckLog?) throws(Refusal) {
         wrapper = envelope.wrapper
+        isObject = envelope.isObject
         log?.begin(.purchaseText, found: "\(envelope.data.count) bytes")
         guard envelope.data.count <= Limits.purchaseBytes else {
             throw Refusal(
@@ -30,6 +39,7 @@ struct UnverifiedPurchase: Sendable {
         }
         document = try JSONDocument.payload(envelope.data, named: "signed text")
         log?.begin(.algorithm, found: envelope.algorithm)
+        algorithm = envelope.algorithm
         scheme = try Self.scheme(envelope.algorithm, kind)
         log?.begin(.signatureText, found: "\(envelope.signature.count) characters")
         if let octets = try? Base64.decode(envelope.signature.span), !octets.isEmpty {
@@ -81,7 +91,7 @@ struct UnverifiedPurchase: Sendable {
     private static func scheme(
         _ algorithm: String?, _ kind: EvidenceKind
     ) throws(Refusal) -> RSAScheme {
-        guard kind == .huaweiPurchase else { return .pkcs1(.sha1) }
+        guard kind.store == .huawei else { return .pkcs1(.sha1) }
         switch algorithm?.lowercased() {
         case nil, "", "sha256withrsa": return .pkcs1(.sha256)
         case "sha256withrsa/pss": return .pss
@@ -107,12 +117,31 @@ struct UnverifiedPurchase: Sendable {
                         + "\(quoted(product)); test with a licence tester"
                     : "the signature is empty: the app sent no value")
         }
+        if let token = document.root["purchaseToken"]?.bytes, text == token {
+            throw Refusal(
+                .malformed,
+                "the signature is the purchaseToken: send what getSignature() returns")
+        }
         do throws(Base64Error) {
             return try Base64.decodeLenient(text.span)
         } catch {
+            if let wrapping = wrapping(text) { throw Refusal(.malformed, wrapping) }
             if text.contains(UInt8(ascii: " ")) { throw Refusal(.malformed, spacesText) }
             throw Refusal(.malformed, "the signature is not base64: \(error)")
         }
+    }
+
+    /// Names base64 that was encoded once more on its way.
+    private static func wrapping(_ text: [UInt8]) -> String? {
+        let text = String(decoding: text, as: UTF8.self).lowercased()
+        if ["%2b", "%2f", "%3d"].contains(where: text.contains) {
+            return "the signature is percent-encoded (%2B, %2F, %3D): decode it once"
+        }
+        if text.contains("\\u003d") || text.contains("\\u002b") || text.contains("\\/") {
+            return "the signature has escapes of JSON (\\u003d) as text: parse the string once "
+                + "more, or send the value that getSignature() returns"
+        }
+        return nil
     }
 
     private static let spacesText =
@@ -129,18 +158,45 @@ struct UnverifiedPurchase: Sendable {
                 "the signature has \(signature.count) octets, the app's key \(names) "
                     + "\(keys.first?.key.modulusOctets ?? 0)")
         }
+        for key in keys {
+            if let reason = reason(key) { return Refusal(.invalidSignature, reason) }
+        }
         return Refusal(
             .invalidSignature,
-            "the signature does not verify with the app's key \(names): \(damage)")
+            "the signature is not of the app's key \(names): it is of another app or another "
+                + "store, or the signature itself is not as it was issued")
+    }
+
+    /// What the signature's encoded message says, if this key made it.
+    private func reason(_ key: PurchaseKey) -> String? {
+        switch key.key.opened(signature.span) {
+        case .unknown: return nil
+        case .pkcs1(scheme.digestAlgorithm?, _) where scheme != .pss:
+            return "the app's key \(key.name) signed another text: \(damage)"
+        case .pkcs1(let algorithm, let digest):
+            let found = algorithm.map { RSAScheme.pkcs1($0) }
+            let text = document.text
+            let isOfText = found?.digest(text.span) == digest
+            return "the app's key \(key.name) signed with "
+                + (found?.name ?? "RSASSA-PKCS1-v1_5 with another digest than SHA-1 and SHA-256")
+                + ", not with \(scheme.name)" + (isOfText ? "" : ", and another text")
+        case .pss:
+            return "the app's key \(key.name) signed with RSASSA-PSS, not with \(scheme.name)"
+                + (scheme == .pss ? " and a salt of 32 octets, or it signed another text" : "")
+        }
     }
 
     private var damage: String {
+        if isObject {
+            return "the purchase came as an object, whose text the app or a library wrote again; "
+                + "send the text as a string"
+        }
         if document.text.last?.isWhiteSpace == true {
             return "white space follows the text, which the store did not sign; remove it"
         }
         return looksRewritten
             ? "the text seems to have been parsed and written again; send it unchanged"
-            : "the text was changed, or it is the purchase of another app"
+            : "the text was changed; send it as the store returned it"
     }
 
     /// Stores write compact JSON, escape no solidus, and write the time before the state, which
@@ -166,6 +222,8 @@ struct UnverifiedPurchase: Sendable {
 struct VerifiedPurchase: Sendable {
     let document: JSONDocument
     let key: PurchaseKey
+    /// The name of the signature's algorithm, where the envelope has one.
+    let algorithm: String?
     /// The digest that the store signed, in hexadecimal: it distinguishes statements about one
     /// purchase, which have no date of their own.
     let digest: String
@@ -186,6 +244,7 @@ struct VerifiedPurchase: Sendable {
         }
         guard let key else { throw purchase.refusal(keys) }
         document = purchase.document
+        algorithm = purchase.algorithm
         self.key = key
         digest = hexadecimal(octets.span)
     }
@@ -194,7 +253,7 @@ struct VerifiedPurchase: Sendable {
 extension EvidenceKind {
     /// The text for an app without a key of the store.
     fileprivate var missingKeyText: String {
-        self == .huaweiPurchase
+        store == .huawei
             ? "no key of Huawei's is configured: add keys in [app.huawei], or --huawei-key"
             : "no licence key of Google Play is configured: add licence-keys in [app.google], or "
                 + "--google-key"
