@@ -19,6 +19,7 @@ extension Entitlements {
             if key.store != .apple {
                 var rules = StoreRules(key, app.storePurchases, now: now.milliseconds, policy)
                 apps.append(rules.decide())
+                warnings += rules.warnings
                 refresh += rules.refresh
                 changes += rules.changes
                 continue

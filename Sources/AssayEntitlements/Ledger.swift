@@ -109,6 +109,9 @@ struct Ledger {
                 purchase, of: .harmony,
                 payload.applicationId ?? payload.lastPurchaseOrder?.applicationId
                     ?? payload.packageName)
+        case .huaweiNotification(let notification):
+            guard let purchase = StorePurchase(notification, item: item) else { return }
+            add(purchase, of: .huawei, notification.payload.latestReceiptInfo?.packageName)
         case .realtimeRequest, .harmonyNotification, .googleNotification: break
         }
     }

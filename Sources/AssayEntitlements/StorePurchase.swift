@@ -10,13 +10,19 @@ struct StorePurchase {
         case consumable
         /// Its end comes from the policy.
         case nonRenewing
+        /// A type that this version does not know, or none. It grants nothing.
+        case unknown
     }
 
     let item: Int
+    /// Empty where the store's evidence names none.
     let environment: StoreEnvironment
     /// The group that the store names.
     private(set) var group: String?
     let kind: Kind
+    /// Names the purchase: Google's token, Huawei's order.
+    let id: String
+    /// Names the purchase for the store's API.
     let token: String
     let productIds: [String]
     let state: PurchaseState
@@ -25,11 +31,18 @@ struct StorePurchase {
     let account: String?
     /// End of the subscription's period; nil where the store does not say it.
     let end: Timestamp?
+    /// End of the grace period that follows.
+    private(set) var graceEnd: Timestamp?
+    /// Whether the store took it back, also where it does not say when.
     let isRevoked: Bool
     /// When the store canceled, refunded or revoked it; nil where it does not say it.
     let revokedAt: Timestamp?
-    /// Whether the store says that the subscription has ended, whatever its end.
+    /// Whether the store says that the subscription is not in force, whatever its dates.
     private(set) var hasExpired = false
+    private(set) var isRetried = false
+    private(set) var isTrial = false
+    /// Whether the store states something of the subscription that this version does not know.
+    private(set) var hasUnknownStatus = false
     let willRenew: Bool?
     /// The names of a subscription's periods, which are one subscription.
     let subscription: String
@@ -40,18 +53,20 @@ struct StorePurchase {
     init(_ purchase: VerifiedPayload<GooglePurchase>, item: Int) {
         let payload = purchase.payload
         self.item = item
-        environment = payload.environment
+        environment = StoreEnvironment(rawValue: "")
         let quantity = Int64(payload.quantity ?? 1)
         // Only a consumable can be bought several times at once.
         kind = payload.autoRenewing != nil ? .subscription : quantity > 1 ? .consumable : .product
         token = payload.purchaseToken ?? ""
+        id = token
         productIds = payload.productIds
         state = payload.state
         purchaseTime = payload.purchaseTime
         self.quantity = quantity
         account = payload.obfuscatedAccountId
         end = nil
-        (isRevoked, revokedAt) = (false, nil)
+        isRevoked = Self.takenBack.contains(payload.state)
+        revokedAt = nil
         willRenew = payload.autoRenewing
         subscription = token
         rank = [
@@ -62,27 +77,49 @@ struct StorePurchase {
     }
 
     init(_ purchase: VerifiedPayload<HuaweiPurchase>, item: Int) {
-        let payload = purchase.payload
+        self.init(purchase.payload, json: purchase.json, item: item)
+    }
+
+    /// Nil without an order: the notification names no purchase then.
+    init?(_ notification: VerifiedPayload<HuaweiNotification>, item: Int) {
+        guard let order = notification.payload.latestReceiptInfo else { return nil }
+        self.init(order, json: notification.json, item: item)
+    }
+
+    private init(_ payload: HuaweiPurchase, json: [UInt8], item: Int) {
         self.item = item
         environment = payload.environment
-        kind = payload.kind == 2 ? .subscription : payload.kind == 0 ? .consumable : .product
+        kind =
+            switch payload.kind {
+            case 0: .consumable
+            case 1: .product
+            case 2: .subscription
+            default: .unknown
+            }
         token = payload.purchaseToken ?? ""
+        id = payload.orderId ?? token
         productIds = payload.productId.map { [$0] } ?? []
         state = payload.state
         purchaseTime = payload.purchaseTime
         quantity = Int64(payload.quantity ?? 1)
         account = nil
         end = payload.expirationDate
-        (isRevoked, revokedAt) = (payload.cancelTime != nil, payload.cancelTime)
+        graceEnd = payload.graceExpirationTime
+        isRevoked = payload.cancelTime != nil || Self.takenBack.contains(payload.state)
+        revokedAt = payload.cancelTime
+        hasExpired = payload.kind == 2 && payload.subIsvalid == false
+        isTrial = payload.trialFlag == 1
         willRenew = payload.autoRenewing
         subscription = payload.subscriptionId ?? token
         rank = [
             Self.rank(payload.state), payload.cancelTime == nil ? 0 : 1,
+            payload.subIsvalid == false ? 1 : 0,
             payload.expirationDate?.milliseconds ?? .min,
+            payload.graceExpirationTime?.milliseconds ?? .min,
             payload.purchaseTime?.milliseconds ?? .min,
             payload.autoRenewing == false ? 1 : 0,
         ]
-        json = purchase.json
+        self.json = json
     }
 
     init(_ purchase: VerifiedPayload<HarmonyPurchase>, item: Int) {
@@ -100,21 +137,23 @@ struct StorePurchase {
         kind =
             switch payload.productType {
             case 0: .consumable
+            case 1: .product
             case 2: .subscription
             case 3: .nonRenewing
-            default: .product
+            default: .unknown
             }
-        token = payload.purchaseOrderId ?? payload.purchaseToken ?? ""
+        id = payload.purchaseOrderId ?? payload.purchaseToken ?? ""
+        token = payload.purchaseToken ?? id
         productIds = payload.productId.map { [$0] } ?? []
         state = payload.state
         purchaseTime = payload.purchaseTime
         quantity = Int64(payload.quantity ?? 1)
         account = nil
         self.end = end
-        self.isRevoked = isRevoked || payload.revocationTime != nil
+        self.isRevoked = isRevoked || Self.takenBack.contains(payload.state)
         revokedAt = payload.revocationTime
         self.willRenew = willRenew
-        self.subscription = subscription ?? payload.purchaseToken ?? token
+        self.subscription = subscription ?? payload.purchaseToken ?? id
         // Huawei dates its statements. One of a subscription's state knows more than its order.
         rank = [
             (signed ?? payload.signedTime)?.milliseconds ?? .min, Self.rank(payload.state),
@@ -135,11 +174,18 @@ struct StorePurchase {
             subscription: payload.purchaseToken ?? payload.subscriptionId,
             isRevoked: payload.status == Self.revokedStatus, json: evidence.json, item: item)
         group = payload.subGroupId
-        hasExpired = payload.status == Self.expiredStatus
+        switch payload.status {
+        case 1, Self.revokedStatus, nil: break
+        case 2: hasExpired = true
+        case 3: isRetried = true
+        default: hasUnknownStatus = true
+        }
     }
 
-    /// Huawei's numbers of a subscription's state.
-    private static let (expiredStatus, revokedStatus): (Int32, Int32) = (2, 5)
+    /// Huawei's number of a subscription that was revoked.
+    private static let revokedStatus: Int32 = 5
+
+    private static let takenBack: [PurchaseState] = [.canceled, .refunded]
 
     /// A state follows those before it: pending, purchased, then what takes away.
     private static func rank(_ state: PurchaseState) -> Int64 {
@@ -160,32 +206,54 @@ struct StorePurchase {
         return item < other.item
     }
 
-    var isPaid: Bool { state == .purchased && !isRevoked }
-
     var decidedBy: DecidedBy {
-        DecidedBy(item: item, transactionId: token, signedDate: purchaseTime)
+        DecidedBy(item: item, transactionId: id, signedDate: purchaseTime)
+    }
+}
+
+// MARK: - One purchase at a moment
+
+extension StorePurchase {
+    /// Whether it was bought by then.
+    func hasBegun(at moment: Int64) -> Bool { (purchaseTime?.milliseconds ?? .min) <= moment }
+
+    /// Whether the store had taken it back by then. Without a date it never counts.
+    func isRevoked(at moment: Int64) -> Bool {
+        isRevoked && revokedAt.map { $0.milliseconds <= moment } ?? true
+    }
+
+    /// Whether it is paid and, as far as the store says when, not yet taken back.
+    func isPaid(at moment: Int64) -> Bool {
+        let wasPaid = state == .purchased || state == .refunded && revokedAt != nil
+        return wasPaid && !hasUnknownStatus && hasBegun(at: moment) && !isRevoked(at: moment)
+    }
+
+    /// The earlier of an end and the moment at which the store took it back.
+    func limited(_ end: Timestamp?) -> Timestamp? {
+        guard isRevoked, let revokedAt else { return end }
+        return end.map { min($0, revokedAt) } ?? revokedAt
     }
 }
 
 /// The purchases of one app at another store, each by its winning statement.
 struct StorePurchases {
-    private var byToken: [String: StorePurchase] = [:]
+    private var byID: [String: StorePurchase] = [:]
 
     mutating func add(_ purchase: StorePurchase) {
-        if let known = byToken[purchase.token], !purchase.wins(over: known) { return }
-        byToken[purchase.token] = purchase
+        if let known = byID[purchase.id], !purchase.wins(over: known) { return }
+        byID[purchase.id] = purchase
     }
 
-    var all: Dictionary<String, StorePurchase>.Values { byToken.values }
+    var all: Dictionary<String, StorePurchase>.Values { byID.values }
 
-    /// By purchase time, then token.
+    /// By purchase time, then identifier.
     var sorted: [StorePurchase] {
-        byToken.values.sorted {
+        byID.values.sorted {
             let (left, right) = (
                 $0.purchaseTime ?? .init(milliseconds: .min),
                 $1.purchaseTime ?? .init(milliseconds: .min)
             )
-            return left != right ? left < right : $0.token < $1.token
+            return left != right ? left < right : $0.id < $1.id
         }
     }
 }

@@ -10,6 +10,7 @@ struct StoreRules {
     private(set) var refresh: [EntitlementRefresh] = []
     /// The moments after now at which the answer changes.
     private(set) var changes: [Int64] = []
+    private(set) var warnings: [EntitlementWarning] = []
 
     init(
         _ key: Ledger.AppKey, _ purchases: StorePurchases, now: Int64, _ policy: EntitlementPolicy
@@ -21,8 +22,11 @@ struct StoreRules {
     }
 
     mutating func decide() -> AppEntitlements {
+        // Google's evidence names no environment, and none is made up.
+        let environment = key.environment.rawValue.isEmpty ? nil : key.environment
         var answer = AppEntitlements(
-            environment: key.environment, bundleId: key.bundleId, store: key.store)
+            environment: environment, bundleId: key.bundleId, store: key.store)
+        purchases.forEach { note($0) }
         answer.nonConsumables = products()
         answer.nonRenewing = nonRenewing()
         answer.consumables = consumables()
@@ -31,6 +35,27 @@ struct StoreRules {
         answer.customers.appAccountTokens = accounts.sorted()
         answer.customers.isConflicting = accounts.count > 1
         return answer
+    }
+
+    /// What this version can't read, and when the purchase begins and was taken back.
+    private mutating func note(_ purchase: StorePurchase) {
+        changes += [purchase.purchaseTime, purchase.revokedAt].compactMap { $0?.milliseconds }
+            .filter { $0 > now }
+        if purchase.kind == .unknown {
+            warn(.unknownProductType, "an unknown product type", purchase)
+        }
+        if purchase.state == .unknown || purchase.hasUnknownStatus {
+            warn(.unknownState, "an unknown state", purchase)
+        }
+    }
+
+    private mutating func warn(
+        _ code: EntitlementWarning.Code, _ what: String, _ purchase: StorePurchase
+    ) {
+        warnings.append(
+            EntitlementWarning(
+                code: code, message: "purchase \(purchase.id) has \(what): it grants nothing",
+                item: purchase.item))
     }
 
     /// Compared byte for byte: an account is the app's own text.
@@ -43,11 +68,13 @@ struct StoreRules {
 
     // MARK: Products
 
-    /// One entry for each product: a paid purchase first, then the one bought last.
+    /// One entry for each product: a paid purchase first, then the one bought last. A product of
+    /// an unknown type is listed, and grants nothing.
     private func products() -> [ProductEntitlement] {
         var best: [String: (purchase: StorePurchase, entitles: Bool)] = [:]
-        for purchase in purchases where purchase.kind == .product {
-            let entitles = purchase.isPaid && !isOfAnother(purchase)
+        for purchase in purchases where purchase.kind == .product || purchase.kind == .unknown {
+            let entitles =
+                purchase.kind == .product && purchase.isPaid(at: now) && !isOfAnother(purchase)
             for product in purchase.productIds {
                 if let known = best[product], known.entitles, !entitles { continue }
                 best[product] = (purchase, entitles)
@@ -55,15 +82,22 @@ struct StoreRules {
         }
         return best.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map {
             productId, known in
-            var product = ProductEntitlement(
-                productId: productId, isEntitled: known.entitles,
-                transactionId: known.purchase.token, decidedBy: known.purchase.decidedBy)
-            product.revocationDate = known.purchase.revokedAt
-            product.purchaseDate = known.purchase.purchaseTime
-            product.appAccountToken = known.purchase.account
-            product.belongsToAnotherAccount = isOfAnother(known.purchase)
-            return product
+            let until = known.entitles ? known.purchase.limited(nil) : nil
+            return product(productId, known.purchase, known.entitles, until: until)
         }
+    }
+
+    private func product(
+        _ productId: String, _ purchase: StorePurchase, _ entitles: Bool, until: Timestamp?
+    ) -> ProductEntitlement {
+        var product = ProductEntitlement(
+            productId: productId, isEntitled: entitles, entitledUntil: until,
+            transactionId: purchase.id, decidedBy: purchase.decidedBy)
+        product.revocationDate = purchase.revokedAt
+        product.purchaseDate = purchase.purchaseTime
+        product.appAccountToken = purchase.account
+        product.belongsToAnotherAccount = isOfAnother(purchase)
+        return product
     }
 
     /// One entry for each product, by its last purchase. Its end comes from the policy; without one
@@ -72,34 +106,32 @@ struct StoreRules {
         var latest: [String: StorePurchase] = [:]
         for purchase in purchases where purchase.kind == .nonRenewing {
             guard let product = purchase.productIds.first else { continue }
-            if let known = latest[product], known.isPaid, !purchase.isPaid { continue }
+            if let known = latest[product], known.isPaid(at: now), !purchase.isPaid(at: now) {
+                continue
+            }
             latest[product] = purchase
         }
         return latest.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map {
             productId, purchase in
             let duration = policy.durations[productId]
-            let end = duration.flatMap { purchase.purchaseTime?.advanced(by: $0) }
+            let end = purchase.limited(
+                duration.flatMap { purchase.purchaseTime?.advanced(by: $0) })
             let entitles =
-                purchase.isPaid && !isOfAnother(purchase)
+                purchase.isPaid(at: now) && !isOfAnother(purchase)
                 && (end.map { now < $0.milliseconds } ?? true)
             if entitles, let end { changes.append(end.milliseconds) }
-            var product = ProductEntitlement(
-                productId: productId, isEntitled: entitles, entitledUntil: entitles ? end : nil,
-                transactionId: purchase.token, decidedBy: purchase.decidedBy)
-            product.revocationDate = purchase.revokedAt
-            product.purchaseDate = purchase.purchaseTime
-            return product
+            return product(productId, purchase, entitles, until: entitles ? end : nil)
         }
     }
 
     /// Consumables that were paid. One that is pending must not be delivered, so it is not listed.
     private func consumables() -> [ConsumablePurchase] {
         purchases.filter { $0.kind == .consumable && $0.isListed }.map { purchase in
+            let isTakenBack = purchase.isRevoked(at: now)
             var consumable = ConsumablePurchase(
-                transactionId: purchase.token, productId: purchase.productIds.first,
-                quantity: purchase.quantity, revokedPercentage: purchase.isPaid ? 0 : 100_000,
-                dedupKey: key.store.rawValue.lowercased() + "/" + key.bundleId + "/"
-                    + purchase.token,
+                transactionId: purchase.id, productId: purchase.productIds.first,
+                quantity: purchase.quantity, revokedPercentage: isTakenBack ? 100_000 : 0,
+                dedupKey: key.store.rawValue.lowercased() + "/" + key.bundleId + "/" + purchase.id,
                 decidedBy: purchase.decidedBy)
             consumable.revocationDate = purchase.revokedAt
             consumable.purchaseDate = purchase.purchaseTime
@@ -113,48 +145,84 @@ struct StoreRules {
 
     /// Each subscription is a group of its own. HarmonyOS names the group.
     private mutating func subscriptions() -> [SubscriptionGroup] {
-        var latest: [String: StorePurchase] = [:]
-        for purchase in purchases where purchase.kind == .subscription {
-            let known = latest[purchase.subscription]
-            if let known,
-                (known.end ?? known.purchaseTime) > (purchase.end ?? purchase.purchaseTime)
-            {
-                continue
-            }
-            latest[purchase.subscription] = purchase
-        }
-        return latest.sorted { $0.key < $1.key }.map { name, purchase in
-            let subscription = subscription(name, purchase)
+        let periods = Dictionary(
+            grouping: purchases.filter { $0.kind == .subscription }, by: \.subscription)
+        return periods.sorted { $0.key < $1.key }.map { name, orders in
+            let order = deciding(orders)
+            let subscription = subscription(name, order, orders)
             return SubscriptionGroup(
-                subscriptionGroupIdentifier: purchase.group, deciding: subscription,
+                subscriptionGroupIdentifier: order.group, deciding: subscription,
                 subscriptions: [subscription])
         }
     }
 
+    /// The order that decides about a subscription. The state of an order is that of this order
+    /// alone: one that was refunded or is not paid yet takes nothing from a period that is.
+    ///
+    /// - Parameter orders: by purchase time, not empty.
+    private func deciding(_ orders: [StorePurchase]) -> StorePurchase {
+        let now = now
+        func weight(_ order: StorePurchase) -> [Int64] {
+            // Of those that have not begun the first, which says when.
+            guard order.hasBegun(at: now) else {
+                return [0, -(order.purchaseTime?.milliseconds ?? 0)]
+            }
+            let counts: Int64 = order.isPaid(at: now) ? 3 : order.isRevoked(at: now) ? 2 : 1
+            let end = order.end ?? order.purchaseTime
+            return [counts, end?.milliseconds ?? .min, order.purchaseTime?.milliseconds ?? .min]
+        }
+        return orders.dropFirst().reduce(orders[0]) {
+            weight($1).lexicographicallyPrecedes(weight($0)) ? $0 : $1
+        }
+    }
+
     private mutating func subscription(
-        _ name: String, _ purchase: StorePurchase
+        _ name: String, _ purchase: StorePurchase, _ orders: [StorePurchase]
     ) -> Subscription {
         let isAnother = isOfAnother(purchase)
         let status = status(purchase)
-        let entitles = status == .active && !isAnother
+        let entitles = (status == .active || status == .gracePeriod) && !isAnother
+        let until =
+            status == .gracePeriod ? purchase.limited(purchase.graceEnd) : joined(purchase, orders)
         var subscription = Subscription(
             originalTransactionId: name, status: status, isEntitled: entitles,
-            productId: purchase.productIds.first, entitledUntil: entitles ? purchase.end : nil,
-            willRenew: purchase.willRenew, decidedBy: purchase.decidedBy,
-            expiresDate: purchase.end)
+            productId: purchase.productIds.first, entitledUntil: entitles ? until : nil,
+            isTrial: purchase.isTrial, willRenew: purchase.willRenew,
+            decidedBy: purchase.decidedBy, expiresDate: purchase.end)
         if status == .revoked { subscription.revocationDate = purchase.revokedAt }
         subscription.purchaseDate = purchase.purchaseTime
         subscription.appAccountToken = purchase.account
         subscription.belongsToAnotherAccount = isAnother
         guard !isAnother else { return subscription }
-        if status == .active, let end = purchase.end?.milliseconds { changes.append(end) }
+        if entitles, let until { changes.append(until.milliseconds) }
+        if status == .active, let end = purchase.end { changes.append(end.milliseconds) }
+        ask(about: purchase, status, until)
+        return subscription
+    }
+
+    /// The end of a period, and of those bought later that join it without a gap.
+    private func joined(_ purchase: StorePurchase, _ orders: [StorePurchase]) -> Timestamp? {
+        guard var end = purchase.limited(purchase.end) else { return nil }
+        for next in orders where !next.hasBegun(at: now) && !next.hasExpired {
+            guard let begin = next.purchaseTime, begin <= end, next.isPaid(at: begin.milliseconds),
+                let other = next.limited(next.end)
+            else { continue }
+            end = max(end, other)
+        }
+        return end
+    }
+
+    private mutating func ask(
+        about purchase: StorePurchase, _ status: SubscriptionState, _ until: Timestamp?
+    ) {
+        guard purchase.hasBegun(at: now) else { return }
         switch status {
         case .unknown: ask(purchase, Timestamp(milliseconds: now), .statusUnknown)
-        case .active where purchase.willRenew != false:
-            if let end = purchase.end { ask(purchase, end, .periodEnds) }
+        case .billingRetry: ask(purchase, Timestamp(milliseconds: now), .billingRetry)
+        case .active where purchase.willRenew != false, .gracePeriod:
+            if let until { ask(purchase, until, .periodEnds) }
         default: break
         }
-        return subscription
     }
 
     private mutating func ask(
@@ -167,25 +235,18 @@ struct StoreRules {
 
     /// Only the store knows the end of a subscription whose evidence has none.
     private func status(_ purchase: StorePurchase) -> SubscriptionState {
-        if purchase.isRevoked || [.canceled, .refunded].contains(purchase.state) {
-            return .revoked
-        }
+        guard purchase.hasBegun(at: now) else { return .unknown }
+        if purchase.isRevoked(at: now) { return .revoked }
         if purchase.hasExpired { return .expired }
-        guard purchase.state == .purchased, let end = purchase.end else { return .unknown }
+        guard purchase.isPaid(at: now), let end = purchase.end else { return .unknown }
         if now < end.milliseconds { return .active }
+        if let grace = purchase.graceEnd, now < grace.milliseconds { return .gracePeriod }
+        if purchase.isRetried { return .billingRetry }
         return purchase.willRenew == false ? .expired : .unknown
     }
 }
 
 extension StorePurchase {
     /// Paid, or paid once and taken back.
-    fileprivate var isListed: Bool {
-        isPaid || isRevoked || [.canceled, .refunded].contains(state)
-    }
-}
-
-extension Optional where Wrapped == Timestamp {
-    fileprivate static func > (left: Self, right: Self) -> Bool {
-        (left?.milliseconds ?? .min) > (right?.milliseconds ?? .min)
-    }
+    fileprivate var isListed: Bool { state == .purchased || isRevoked }
 }

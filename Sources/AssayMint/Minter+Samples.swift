@@ -24,7 +24,8 @@ extension Minter {
                 indices: index..<index + 1, bundleId: bundleId, appAppleId: appAppleId,
                 environment: environment, signedDate: signedDate)
         case .appReceipt, .transactionReceipt, .notificationV1, .googlePurchase, .huaweiPurchase,
-            .harmonyPurchase, .harmonySubscription, .harmonyNotification, .googleNotification:
+            .harmonyPurchase, .harmonySubscription, .harmonyNotification, .googleNotification,
+            .huaweiNotification:
             throw .notAToken(kind)
         }
         return try sign(payload(index, bundleId, appAppleId, environment, signedDate))

@@ -56,6 +56,27 @@ extension Samples {
         return writer.text
     }
 
+    /// Returns the text of a notification that Huawei AppGallery signs
+    /// (`statusUpdateNotification`): the first purchase of a subscription.
+    ///
+    /// - Parameter signature: that of the order, in base64.
+    public static func huaweiNotification(
+        order: [UInt8], signature: [UInt8], productId: String, environment: StoreEnvironment
+    ) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { payload in
+            payload.member("environment", environment == .sandbox ? "Sandbox" : "PROD")
+            payload.member("notificationType", 0 as Int64)
+            payload.member("subscriptionId", "sample.subscription")
+            payload.member("productId", productId)
+            payload.member("latestReceiptInfo", String(decoding: order, as: UTF8.self))
+            payload.member(
+                "latestReceiptInfoSignature", String(decoding: signature, as: UTF8.self))
+            payload.member("autoRenewStatus", 1 as Int64)
+        }
+        return writer.text
+    }
+
     /// Returns the payload of a purchase that Huawei's IAP Kit signs on HarmonyOS. The type
     /// is 0 for a consumable, 1 for a non-consumable, 2 and 3 for subscriptions.
     public static func harmonyPurchase(

@@ -73,4 +73,21 @@ public struct StoreMinter: Sendable {
         }
         return writer.text
     }
+
+    /// Signs the text of a notification and returns the POST body that Huawei AppGallery sends.
+    public func huaweiNotification(_ text: [UInt8]) throws(MintError) -> [UInt8] {
+        let signature = try signature(of: text, .huawei)
+        var writer = JSONWriter()
+        writer.object { body in
+            body.member("version", "v2")
+            body.member("eventType", "SUBSCRIPTION")
+            body.object("subNotification") { inside in
+                inside.member("version", "v2")
+                inside.member("statusUpdateNotification", String(decoding: text, as: UTF8.self))
+                inside.member("notificationSignature", String(decoding: signature, as: UTF8.self))
+                inside.member("signatureAlgorithm", "SHA256WithRSA")
+            }
+        }
+        return writer.text
+    }
 }

@@ -24,8 +24,8 @@ public struct Entitlements: Equatable, Sendable {
 /// What a customer owns in one app and environment. The two never mix with others: Sandbox and
 /// Production number transactions independently.
 public struct AppEntitlements: Equatable, Sendable {
-    /// The environment of the evidence.
-    public var environment: StoreEnvironment
+    /// The environment of the evidence; nil at Google Play, whose evidence names none.
+    public var environment: StoreEnvironment?
     /// The app's bundle identifier; at other stores its package.
     public var bundleId: String
     /// The store that signed the evidence.
@@ -43,7 +43,7 @@ public struct AppEntitlements: Equatable, Sendable {
 
     /// Creates the answer for an app without purchases.
     public init(
-        environment: StoreEnvironment, bundleId: String, store: EvidenceStore = .apple
+        environment: StoreEnvironment? = nil, bundleId: String, store: EvidenceStore = .apple
     ) {
         self.environment = environment
         self.bundleId = bundleId
@@ -339,6 +339,8 @@ public struct EntitlementWarning: Equatable, Sendable {
         case transactionWithoutId = "TRANSACTION_WITHOUT_ID"
         /// A product type that this version does not know. It grants nothing by itself.
         case unknownProductType = "UNKNOWN_PRODUCT_TYPE"
+        /// A state of another store's purchase that this version can't read. It does not entitle.
+        case unknownState = "UNKNOWN_STATE"
         /// Every transaction of a subscription was upgraded, and its successor is missing.
         case upgradedWithoutSuccessor = "UPGRADED_WITHOUT_SUCCESSOR"
         /// Evidence of several customers was mixed, or of another one than expected.

@@ -43,6 +43,13 @@ public struct EvidenceIdentifiers: Equatable, Sendable {
             originalTransactionId = payload.purchaseToken
             notificationType = payload.about.map { NotificationTypeV2(rawValue: $0.rawValue) }
             subtype = payload.notificationType.map { Subtype(rawValue: String($0)) }
+        case .huaweiNotification(let notification):
+            let payload = notification.payload
+            originalTransactionId =
+                payload.latestReceiptInfo?.purchaseToken ?? payload.purchaseToken
+            notificationType = payload.notificationType.map {
+                NotificationTypeV2(rawValue: String($0))
+            }
         case .appReceipt, .serverAnswer, .realtimeRequest, .notificationV1, nil: break
         }
     }

@@ -30,6 +30,8 @@ public enum EvidenceKind: Int32, Sendable, CaseIterable {
     case harmonyNotification = 14
     /// A notification of Google Play: the OIDC token and the body of a Pub/Sub push.
     case googleNotification = 15
+    /// A notification of Huawei AppGallery on Android (HMS): its POST body.
+    case huaweiNotification = 16
 
     /// The command line's name for the kind, such as `renewal-info`.
     public var name: String {
@@ -49,6 +51,7 @@ public enum EvidenceKind: Int32, Sendable, CaseIterable {
         case .harmonySubscription: "harmony-subscription"
         case .harmonyNotification: "harmony-notification"
         case .googleNotification: "google-notification"
+        case .huaweiNotification: "huawei-notification"
         }
     }
 

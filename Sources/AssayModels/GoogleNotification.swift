@@ -11,7 +11,8 @@ public struct GoogleNotification: Equatable, Sendable {
     public var eventTimeMillis: Timestamp?
     /// What it is about.
     public var about: GoogleNotificationSubject?
-    /// The event by Google's number, of a subscription or a one-time product.
+    /// The event by Google's number, of a subscription or a one-time product. Absent if it is about
+    /// something else.
     public var notificationType: Int32?
     /// Names the purchase for Google's API. Absent in a test.
     public var purchaseToken: String?
@@ -25,6 +26,17 @@ public struct GoogleNotification: Equatable, Sendable {
     public var productType: Int32?
     /// 1 full refund, 2 partial refund by quantity, of a voided purchase.
     public var refundType: Int32?
+    /// Names a refund that waits for the backend's word: send it with `orders.reviewrefund`.
+    public var pendingRefundToken: String?
+    /// Why the customer asks for the refund, by Google's number.
+    public var refundReason: Int32?
+    /// The account of a pending refund that the app named in obfuscated form.
+    public var obfuscatedAccountId: String?
+    /// The profile of a pending refund that the app named in obfuscated form.
+    public var obfuscatedProfileId: String?
+    /// Until when Google waits for the backend's word about a pending refund: 24 hours after the
+    /// event.
+    public var respondBy: Timestamp?
 
     /// Creates a notification without members.
     public init() {}
@@ -42,6 +54,8 @@ public struct GoogleNotificationSubject: RawRepresentable, Hashable, Sendable {
     public static let oneTimeProduct = Self(rawValue: "oneTimeProductNotification")
     /// A purchase was voided.
     public static let voidedPurchase = Self(rawValue: "voidedPurchaseNotification")
+    /// A bank asks for a refund, and Google for the backend's word within 24 hours.
+    public static let pendingRefundReview = Self(rawValue: "pendingRefundReviewNotification")
     /// A test that Play Console sent.
     public static let test = Self(rawValue: "testNotification")
 }

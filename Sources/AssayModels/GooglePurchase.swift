@@ -1,7 +1,9 @@
 /// A purchase that Google Play signed: the JSON of `Purchase.getOriginalJson()`. It does not say
-/// what happened since: expiry, renewal, refund, acknowledgement.
+/// what happened since: expiry, renewal, refund, acknowledgement. Nor does it name an environment:
+/// only Google's API knows a test purchase (`testPurchase`).
 public struct GooglePurchase: Equatable, Sendable {
-    /// Order identifier, such as GPA.1234-5678-9012-34567. Absent in test purchases.
+    /// Order identifier, such as GPA.1234-5678-9012-34567. Promotion codes, pending and cached
+    /// purchases can have none.
     public var orderId: String?
     /// The app.
     public var packageName: String?
@@ -38,11 +40,5 @@ public struct GooglePurchase: Equatable, Sendable {
         case 4: .pending
         default: .unknown
         }
-    }
-
-    /// Production, or Sandbox without an order. Test purchases have none; rewards, promotions and
-    /// pending purchases can be without one, and then count as Sandbox too.
-    public var environment: StoreEnvironment {
-        orderId?.isEmpty == false ? .production : .sandbox
     }
 }

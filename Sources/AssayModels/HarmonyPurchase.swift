@@ -28,6 +28,9 @@ public struct HarmonyPurchase: Equatable, Sendable {
     public var developerPayload: String?
     /// When Huawei signed this payload; the effective date of its verification.
     public var signedTime: Timestamp?
+    /// Whether a member that could take the purchase back is there and can't be read. The state is
+    /// `unknown` then.
+    public var unreadableState: Bool?
 
     /// Creates a purchase without members.
     public init() {}
@@ -35,6 +38,7 @@ public struct HarmonyPurchase: Equatable, Sendable {
     /// The state at the moment of the signature.
     public var state: PurchaseState {
         if revocationTime != nil || revocationReasonCode != nil { return .refunded }
+        if unreadableState == true { return .unknown }
         // Huawei writes the time once the purchase is complete.
         return purchaseTime == nil ? .pending : .purchased
     }
@@ -59,6 +63,7 @@ public struct HarmonySubscription: Equatable, Sendable {
     /// Names the subscription for Huawei's API.
     public var purchaseToken: String?
     /// The state by Huawei's number: 1 active, 2 expired, 3 charging is retried, 5 revoked.
+    /// Another one does not entitle.
     public var status: Int32?
     /// End of the period.
     public var expiresTime: Timestamp?

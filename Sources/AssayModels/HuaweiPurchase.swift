@@ -1,7 +1,7 @@
 /// A purchase that Huawei AppGallery signed on Android (HMS): the JSON of `InAppPurchaseData`. It
 /// does not say what happened since.
 public struct HuaweiPurchase: Equatable, Sendable {
-    /// Order identifier.
+    /// Order identifier: a subscription has one for each charge.
     public var orderId: String?
     /// The app.
     public var packageName: String?
@@ -13,9 +13,9 @@ public struct HuaweiPurchase: Equatable, Sendable {
     public var kind: Int32?
     /// When it was bought; the effective date of its verification.
     public var purchaseTime: Timestamp?
-    /// 0 purchased, 1 canceled, 2 refunded, 3 pending.
+    /// -1 initialized, 0 purchased, 1 canceled, 2 refunded, 3 pending.
     public var purchaseState: Int32?
-    /// Names the purchase for Huawei's API.
+    /// Names the purchase for Huawei's API. All charges of a subscription have the same.
     public var purchaseToken: String?
     /// 0 sandbox, 1 promotion code; absent for a paid purchase.
     public var purchaseType: Int32?
@@ -23,28 +23,39 @@ public struct HuaweiPurchase: Equatable, Sendable {
     public var quantity: Int32?
     /// Identifier of the subscription, which all its periods share.
     public var subscriptionId: String?
-    /// Whether the subscription was in force at the signature (`subIsvalid`).
+    /// Whether the subscription was in force at the signature (`subIsvalid`). If false, it does not
+    /// entitle, whatever the dates.
     public var subIsvalid: Bool?
     /// End of the subscription's period.
     public var expirationDate: Timestamp?
     /// When the subscription was canceled or refunded.
     public var cancelTime: Timestamp?
+    /// End of the grace period, in which the subscription stays in force while Huawei tries to
+    /// charge.
+    public var graceExpirationTime: Timestamp?
+    /// 1: the period is a free trial.
+    public var trialFlag: Int32?
     /// Whether the subscription renews, as of the signature.
     public var autoRenewing: Bool?
     /// Text that the app added to the purchase.
     public var developerPayload: String?
+    /// Whether a member that could take the purchase back is there and can't be read. The state is
+    /// `unknown` then.
+    public var unreadableState: Bool?
 
     /// Creates a purchase without members.
     public init() {}
 
     /// The state at the moment of the signature.
     public var state: PurchaseState {
+        // Nobody knows what another type of purchase is worth.
+        guard unreadableState != true, [nil, 0, 1].contains(purchaseType) else { return .unknown }
         switch purchaseState {
-        case 0: .purchased
-        case 1: .canceled
-        case 2: .refunded
-        case 3: .pending
-        default: .unknown
+        case 0: return .purchased
+        case 1: return .canceled
+        case 2: return .refunded
+        case 3, -1: return .pending
+        default: return .unknown
         }
     }
 

@@ -18,7 +18,7 @@ extension EvidenceKind {
     public var store: EvidenceStore {
         switch self {
         case .googlePurchase, .googleNotification: .google
-        case .huaweiPurchase: .huawei
+        case .huaweiPurchase, .huaweiNotification: .huawei
         case .harmonyPurchase, .harmonySubscription, .harmonyNotification: .harmony
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
             .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:

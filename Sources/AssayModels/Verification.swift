@@ -171,4 +171,6 @@ public enum VerifiedEvidence: Equatable, Sendable {
     case harmonyNotification(VerifiedPayload<HarmonyNotification>)
     /// A notification of Google Play.
     case googleNotification(VerifiedPayload<GoogleNotification>)
+    /// A notification of Huawei AppGallery on Android.
+    case huaweiNotification(VerifiedPayload<HuaweiNotification>)
 }

@@ -3562,6 +3562,51 @@ void   assay__v1__google_notification__free_unpacked
   assert(message->base.descriptor == &assay__v1__google_notification__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   assay__v1__huawei_notification__init
+                     (Assay__V1__HuaweiNotification         *message)
+{
+  static const Assay__V1__HuaweiNotification init_value = ASSAY__V1__HUAWEI_NOTIFICATION__INIT;
+  *message = init_value;
+}
+size_t assay__v1__huawei_notification__get_packed_size
+                     (const Assay__V1__HuaweiNotification *message)
+{
+  assert(message->base.descriptor == &assay__v1__huawei_notification__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__huawei_notification__pack
+                     (const Assay__V1__HuaweiNotification *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__huawei_notification__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__huawei_notification__pack_to_buffer
+                     (const Assay__V1__HuaweiNotification *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__huawei_notification__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__HuaweiNotification *
+       assay__v1__huawei_notification__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__HuaweiNotification *)
+     protobuf_c_message_unpack (&assay__v1__huawei_notification__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__huawei_notification__free_unpacked
+                     (Assay__V1__HuaweiNotification *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__huawei_notification__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor assay__v1__request_head__field_descriptors[11] =
 {
   {
@@ -6415,7 +6460,7 @@ const ProtobufCMessageDescriptor assay__v1__entitlement_warning__descriptor =
   (ProtobufCMessageInit) assay__v1__entitlement_warning__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors[24] =
+static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors[25] =
 {
   {
     "verdict",
@@ -6705,6 +6750,18 @@ static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "huawei_notification",
+    25,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__Verification, payload_case),
+    offsetof(Assay__V1__Verification, huawei_notification),
+    &assay__v1__huawei_notification__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__verification__field_indices_by_name[] = {
   11,   /* field[11] = app_receipt */
@@ -6719,6 +6776,7 @@ static const unsigned assay__v1__verification__field_indices_by_name[] = {
   22,   /* field[22] = harmony_notification */
   20,   /* field[20] = harmony_purchase */
   21,   /* field[21] = harmony_subscription */
+  24,   /* field[24] = huawei_notification */
   19,   /* field[19] = huawei_purchase */
   2,   /* field[2] = kind */
   9,   /* field[9] = notification */
@@ -6735,7 +6793,7 @@ static const unsigned assay__v1__verification__field_indices_by_name[] = {
 static const ProtobufCIntRange assay__v1__verification__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 24 }
+  { 0, 25 }
 };
 const ProtobufCMessageDescriptor assay__v1__verification__descriptor =
 {
@@ -6745,7 +6803,7 @@ const ProtobufCMessageDescriptor assay__v1__verification__descriptor =
   "Assay__V1__Verification",
   "assay.v1",
   sizeof(Assay__V1__Verification),
-  24,
+  25,
   assay__v1__verification__field_descriptors,
   assay__v1__verification__field_indices_by_name,
   1,  assay__v1__verification__number_ranges,
@@ -12132,7 +12190,7 @@ const ProtobufCMessageDescriptor assay__v1__google_purchase__descriptor =
   (ProtobufCMessageInit) assay__v1__google_purchase__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__huawei_purchase__field_descriptors[16] =
+static const ProtobufCFieldDescriptor assay__v1__huawei_purchase__field_descriptors[19] =
 {
   {
     "order_id",
@@ -12326,6 +12384,42 @@ static const ProtobufCFieldDescriptor assay__v1__huawei_purchase__field_descript
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "grace_expiration_time",
+    17,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__HuaweiPurchase, has_grace_expiration_time),
+    offsetof(Assay__V1__HuaweiPurchase, grace_expiration_time),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "trial_flag",
+    18,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__HuaweiPurchase, has_trial_flag),
+    offsetof(Assay__V1__HuaweiPurchase, trial_flag),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unreadable_state",
+    19,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__HuaweiPurchase, has_unreadable_state),
+    offsetof(Assay__V1__HuaweiPurchase, unreadable_state),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__huawei_purchase__field_indices_by_name[] = {
   2,   /* field[2] = application_id */
@@ -12333,6 +12427,7 @@ static const unsigned assay__v1__huawei_purchase__field_indices_by_name[] = {
   13,   /* field[13] = cancel_time */
   15,   /* field[15] = developer_payload */
   12,   /* field[12] = expiration_date */
+  16,   /* field[16] = grace_expiration_time */
   4,   /* field[4] = kind */
   0,   /* field[0] = order_id */
   1,   /* field[1] = package_name */
@@ -12344,11 +12439,13 @@ static const unsigned assay__v1__huawei_purchase__field_indices_by_name[] = {
   9,   /* field[9] = quantity */
   11,   /* field[11] = sub_isvalid */
   10,   /* field[10] = subscription_id */
+  17,   /* field[17] = trial_flag */
+  18,   /* field[18] = unreadable_state */
 };
 static const ProtobufCIntRange assay__v1__huawei_purchase__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 16 }
+  { 0, 19 }
 };
 const ProtobufCMessageDescriptor assay__v1__huawei_purchase__descriptor =
 {
@@ -12358,14 +12455,14 @@ const ProtobufCMessageDescriptor assay__v1__huawei_purchase__descriptor =
   "Assay__V1__HuaweiPurchase",
   "assay.v1",
   sizeof(Assay__V1__HuaweiPurchase),
-  16,
+  19,
   assay__v1__huawei_purchase__field_descriptors,
   assay__v1__huawei_purchase__field_indices_by_name,
   1,  assay__v1__huawei_purchase__number_ranges,
   (ProtobufCMessageInit) assay__v1__huawei_purchase__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__harmony_purchase__field_descriptors[14] =
+static const ProtobufCFieldDescriptor assay__v1__harmony_purchase__field_descriptors[15] =
 {
   {
     "environment",
@@ -12535,6 +12632,18 @@ static const ProtobufCFieldDescriptor assay__v1__harmony_purchase__field_descrip
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "unreadable_state",
+    15,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__HarmonyPurchase, has_unreadable_state),
+    offsetof(Assay__V1__HarmonyPurchase, unreadable_state),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__harmony_purchase__field_indices_by_name[] = {
   1,   /* field[1] = application_id */
@@ -12551,11 +12660,12 @@ static const unsigned assay__v1__harmony_purchase__field_indices_by_name[] = {
   11,   /* field[11] = revocation_reason_code */
   10,   /* field[10] = revocation_time */
   13,   /* field[13] = signed_time */
+  14,   /* field[14] = unreadable_state */
 };
 static const ProtobufCIntRange assay__v1__harmony_purchase__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 14 }
+  { 0, 15 }
 };
 const ProtobufCMessageDescriptor assay__v1__harmony_purchase__descriptor =
 {
@@ -12565,7 +12675,7 @@ const ProtobufCMessageDescriptor assay__v1__harmony_purchase__descriptor =
   "Assay__V1__HarmonyPurchase",
   "assay.v1",
   sizeof(Assay__V1__HarmonyPurchase),
-  14,
+  15,
   assay__v1__harmony_purchase__field_descriptors,
   assay__v1__harmony_purchase__field_indices_by_name,
   1,  assay__v1__harmony_purchase__number_ranges,
@@ -12895,7 +13005,7 @@ const ProtobufCMessageDescriptor assay__v1__harmony_notification__descriptor =
   (ProtobufCMessageInit) assay__v1__harmony_notification__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__google_notification__field_descriptors[12] =
+static const ProtobufCFieldDescriptor assay__v1__google_notification__field_descriptors[17] =
 {
   {
     "message_id",
@@ -13041,17 +13151,82 @@ static const ProtobufCFieldDescriptor assay__v1__google_notification__field_desc
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "pending_refund_token",
+    13,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GoogleNotification, has_pending_refund_token),
+    offsetof(Assay__V1__GoogleNotification, pending_refund_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "refund_reason",
+    14,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__GoogleNotification, has_refund_reason),
+    offsetof(Assay__V1__GoogleNotification, refund_reason),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "obfuscated_account_id",
+    15,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GoogleNotification, has_obfuscated_account_id),
+    offsetof(Assay__V1__GoogleNotification, obfuscated_account_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "obfuscated_profile_id",
+    16,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__GoogleNotification, has_obfuscated_profile_id),
+    offsetof(Assay__V1__GoogleNotification, obfuscated_profile_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "respond_by",
+    17,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__GoogleNotification, has_respond_by),
+    offsetof(Assay__V1__GoogleNotification, respond_by),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__google_notification__field_indices_by_name[] = {
   4,   /* field[4] = about */
   3,   /* field[3] = event_time_millis */
   0,   /* field[0] = message_id */
   5,   /* field[5] = notification_type */
+  14,   /* field[14] = obfuscated_account_id */
+  15,   /* field[15] = obfuscated_profile_id */
   9,   /* field[9] = order_id */
   2,   /* field[2] = package_name */
+  12,   /* field[12] = pending_refund_token */
   10,   /* field[10] = product_type */
   6,   /* field[6] = purchase_token */
+  13,   /* field[13] = refund_reason */
   11,   /* field[11] = refund_type */
+  16,   /* field[16] = respond_by */
   8,   /* field[8] = sku */
   1,   /* field[1] = subscription */
   7,   /* field[7] = subscription_id */
@@ -13059,7 +13234,7 @@ static const unsigned assay__v1__google_notification__field_indices_by_name[] = 
 static const ProtobufCIntRange assay__v1__google_notification__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 12 }
+  { 0, 17 }
 };
 const ProtobufCMessageDescriptor assay__v1__google_notification__descriptor =
 {
@@ -13069,11 +13244,192 @@ const ProtobufCMessageDescriptor assay__v1__google_notification__descriptor =
   "Assay__V1__GoogleNotification",
   "assay.v1",
   sizeof(Assay__V1__GoogleNotification),
-  12,
+  17,
   assay__v1__google_notification__field_descriptors,
   assay__v1__google_notification__field_indices_by_name,
   1,  assay__v1__google_notification__number_ranges,
   (ProtobufCMessageInit) assay__v1__google_notification__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__huawei_notification__field_descriptors[12] =
+{
+  {
+    "notification_type",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__HuaweiNotification, has_notification_type),
+    offsetof(Assay__V1__HuaweiNotification, notification_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "environment",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HuaweiNotification, has_environment),
+    offsetof(Assay__V1__HuaweiNotification, environment),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "application_id",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HuaweiNotification, has_application_id),
+    offsetof(Assay__V1__HuaweiNotification, application_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "product_id",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HuaweiNotification, has_product_id),
+    offsetof(Assay__V1__HuaweiNotification, product_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subscription_id",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HuaweiNotification, has_subscription_id),
+    offsetof(Assay__V1__HuaweiNotification, subscription_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_token",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HuaweiNotification, has_purchase_token),
+    offsetof(Assay__V1__HuaweiNotification, purchase_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "order_id",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HuaweiNotification, has_order_id),
+    offsetof(Assay__V1__HuaweiNotification, order_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cancellation_date",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__HuaweiNotification, has_cancellation_date),
+    offsetof(Assay__V1__HuaweiNotification, cancellation_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "refund_pay_order_id",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__HuaweiNotification, has_refund_pay_order_id),
+    offsetof(Assay__V1__HuaweiNotification, refund_pay_order_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "auto_renew_status",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__HuaweiNotification, has_auto_renew_status),
+    offsetof(Assay__V1__HuaweiNotification, auto_renew_status),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "expiration_intent",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__HuaweiNotification, has_expiration_intent),
+    offsetof(Assay__V1__HuaweiNotification, expiration_intent),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "latest_receipt_info",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__HuaweiNotification, latest_receipt_info),
+    &assay__v1__huawei_purchase__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__huawei_notification__field_indices_by_name[] = {
+  2,   /* field[2] = application_id */
+  9,   /* field[9] = auto_renew_status */
+  7,   /* field[7] = cancellation_date */
+  1,   /* field[1] = environment */
+  10,   /* field[10] = expiration_intent */
+  11,   /* field[11] = latest_receipt_info */
+  0,   /* field[0] = notification_type */
+  6,   /* field[6] = order_id */
+  3,   /* field[3] = product_id */
+  5,   /* field[5] = purchase_token */
+  8,   /* field[8] = refund_pay_order_id */
+  4,   /* field[4] = subscription_id */
+};
+static const ProtobufCIntRange assay__v1__huawei_notification__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 12 }
+};
+const ProtobufCMessageDescriptor assay__v1__huawei_notification__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.HuaweiNotification",
+  "HuaweiNotification",
+  "Assay__V1__HuaweiNotification",
+  "assay.v1",
+  sizeof(Assay__V1__HuaweiNotification),
+  12,
+  assay__v1__huawei_notification__field_descriptors,
+  assay__v1__huawei_notification__field_indices_by_name,
+  1,  assay__v1__huawei_notification__number_ranges,
+  (ProtobufCMessageInit) assay__v1__huawei_notification__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCEnumValue assay__v1__in_app_selection__enum_values_by_number[5] =
@@ -13170,7 +13526,7 @@ const ProtobufCEnumDescriptor assay__v1__serving_status__descriptor =
   assay__v1__serving_status__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue assay__v1__evidence_kind__enum_values_by_number[16] =
+static const ProtobufCEnumValue assay__v1__evidence_kind__enum_values_by_number[17] =
 {
   { "EVIDENCE_KIND_UNSPECIFIED", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_UNSPECIFIED", 0 },
   { "EVIDENCE_KIND_TRANSACTION", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_TRANSACTION", 1 },
@@ -13188,11 +13544,12 @@ static const ProtobufCEnumValue assay__v1__evidence_kind__enum_values_by_number[
   { "EVIDENCE_KIND_HARMONY_SUBSCRIPTION", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HARMONY_SUBSCRIPTION", 13 },
   { "EVIDENCE_KIND_HARMONY_NOTIFICATION", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HARMONY_NOTIFICATION", 14 },
   { "EVIDENCE_KIND_GOOGLE_NOTIFICATION", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_GOOGLE_NOTIFICATION", 15 },
+  { "EVIDENCE_KIND_HUAWEI_NOTIFICATION", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HUAWEI_NOTIFICATION", 16 },
 };
 static const ProtobufCIntRange assay__v1__evidence_kind__value_ranges[] = {
-{0, 0},{0, 16}
+{0, 0},{0, 17}
 };
-static const ProtobufCEnumValueIndex assay__v1__evidence_kind__enum_values_by_name[16] =
+static const ProtobufCEnumValueIndex assay__v1__evidence_kind__enum_values_by_name[17] =
 {
   { "EVIDENCE_KIND_APP_RECEIPT", 6 },
   { "EVIDENCE_KIND_APP_TRANSACTION", 3 },
@@ -13201,6 +13558,7 @@ static const ProtobufCEnumValueIndex assay__v1__evidence_kind__enum_values_by_na
   { "EVIDENCE_KIND_HARMONY_NOTIFICATION", 14 },
   { "EVIDENCE_KIND_HARMONY_PURCHASE", 12 },
   { "EVIDENCE_KIND_HARMONY_SUBSCRIPTION", 13 },
+  { "EVIDENCE_KIND_HUAWEI_NOTIFICATION", 16 },
   { "EVIDENCE_KIND_HUAWEI_PURCHASE", 11 },
   { "EVIDENCE_KIND_NOTIFICATION", 4 },
   { "EVIDENCE_KIND_NOTIFICATION_V1", 9 },
@@ -13218,9 +13576,9 @@ const ProtobufCEnumDescriptor assay__v1__evidence_kind__descriptor =
   "EvidenceKind",
   "Assay__V1__EvidenceKind",
   "assay.v1",
-  16,
+  17,
   assay__v1__evidence_kind__enum_values_by_number,
-  16,
+  17,
   assay__v1__evidence_kind__enum_values_by_name,
   1,
   assay__v1__evidence_kind__value_ranges,

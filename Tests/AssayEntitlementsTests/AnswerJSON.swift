@@ -38,7 +38,7 @@ struct AnswerJSON {
 
     private func app(_ app: AppEntitlements, _ list: inout JSONWriter) {
         list.object { object in
-            object.member("environment", app.environment.rawValue)
+            object.member("environment", app.environment?.rawValue)
             object.member("bundleId", app.bundleId)
             object.member("store", app.store.rawValue)
             object.array("subscriptionGroups") { list in

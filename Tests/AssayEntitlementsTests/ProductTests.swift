@@ -217,7 +217,8 @@ struct ProductTests {
         let answer = Entitlements(
             of: [refunded, Evidence.product("7", "world.2", .nonConsumable), other],
             at: Timestamp(day: 1))
-        #expect(answer.apps.map(\.environment.rawValue) == ["Production", "Production", "Sandbox"])
+        #expect(
+            answer.apps.map(\.environment?.rawValue) == ["Production", "Production", "Sandbox"])
         #expect(answer.apps.map { $0.nonConsumables[0].isEntitled } == [true, true, false])
     }
 

@@ -152,10 +152,11 @@ import Testing
         let orders = [items, items.reversed(), [items[1], items[2], items[0]]]
         for items in orders {
             let answer = Entitlements(of: items, at: Self.now)
-            #expect(answer.apps.map(\.store) == [.apple, .google, .huawei])
+            // Google's evidence names no environment: it is the first.
+            #expect(answer.apps.map(\.store) == [.google, .apple, .huawei])
             #expect(answer.apps.allSatisfy { $0.bundleId == "com.example.game" })
             #expect(answer.apps.allSatisfy { $0.nonConsumables.map(\.isEntitled) == [true] })
-            #expect(answer.apps[1].nonConsumables[0].transactionId == "a")
+            #expect(answer.apps[0].nonConsumables[0].transactionId == "a")
             #expect(answer.refresh.isEmpty && answer.superseded.isEmpty)
         }
     }
@@ -287,11 +288,16 @@ import Testing
         #expect(products.map(\.isEntitled) == [true, true])
     }
 
-    @Test("sandbox and production are apart, and what was bought later is not known before")
+    @Test("a customer has one entry at Google, Huawei's sandbox is apart, later ones are not known")
     func environments() {
-        let items = [Self.google("a"), Self.google("b") { $0.orderId = nil }]
+        let google = [Self.google("a"), Self.google("b") { $0.orderId = nil }]
+        #expect(Entitlements(of: google, at: Self.now).apps.map(\.environment) == [nil])
+        let items =
+            google + [
+                Self.huawei("a", kind: 1), Self.huawei("b", kind: 1) { $0.purchaseType = 0 },
+            ]
         let answer = Entitlements(of: items, at: Self.now)
-        #expect(answer.apps.map(\.environment) == [.production, .sandbox])
+        #expect(answer.apps.map(\.environment) == [nil, .production, .sandbox])
         var policy = EntitlementPolicy()
         policy.knownAt = Timestamp(day: 0)
         #expect(Entitlements(of: items, at: Self.now, policy: policy).apps.isEmpty)

@@ -69,7 +69,7 @@ import Testing
             index: 1, applicationId: Minted.bundleId, productId: "gold", environment: .sandbox,
             signedDate: Minted.now)
         let cases: [(EvidenceKind, [UInt8], labels: String)] = [
-            (.googlePurchase, try minter.sign(google, .google), #""VALID",environment="Sandbox""#),
+            (.googlePurchase, try minter.sign(google, .google), #""VALID",environment="none""#),
             (.huaweiPurchase, try minter.sign(huawei, .huawei), #""VALID",environment="Sandbox""#),
             (
                 .huaweiPurchase, try minter.sign(google, .google),

@@ -55,7 +55,7 @@ enum Fixture {
                 }
             case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1,
                 .googlePurchase, .huaweiPurchase, .harmonyPurchase, .harmonySubscription,
-                .harmonyNotification, .googleNotification:
+                .harmonyNotification, .googleNotification, .huaweiNotification:
                 fatalError("no JWS")
             }
         return change(make(index, bundle, app, environment, signed), changes)

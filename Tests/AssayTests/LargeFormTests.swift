@@ -24,7 +24,8 @@ struct LargeFormTests {
     private static func saysMember(_ kind: EvidenceKind, _ item: FormCase) -> Bool {
         switch kind {
         case .serverAnswer: item.form == "json" || item.form == "receiptAnswer"
-        case .notificationV1, .googlePurchase, .huaweiPurchase, .googleNotification:
+        case .notificationV1, .googlePurchase, .huaweiPurchase, .googleNotification,
+            .huaweiNotification:
             item.form == "json"
         default: false
         }

@@ -14,7 +14,7 @@ import Testing
     func google() throws {
         let answer = Store.verify(Store.sign(Store.google()))
         #expect(answer.verdict == .valid, "\(answer.detail)")
-        #expect(answer.environment == .production)
+        #expect(answer.environment == nil)
         #expect(answer.state == .purchased)
         #expect(answer.detail.contains("what happened since is not in it"))
         guard case .googlePurchase(let purchase) = answer.evidence else {
@@ -28,7 +28,7 @@ import Testing
         #expect(purchase.payload.orderId == "GPA.3300-0000-0000-00001")
         #expect(purchase.payload.acknowledged == false)
         #expect(
-            answer.evidenceKey?.hasPrefix("Production/\(Fixture.bundle)/google-purchase/") == true)
+            answer.evidenceKey?.hasPrefix("google/\(Fixture.bundle)/google-purchase/") == true)
     }
 
     @Test("a purchase of Huawei is VALID by both schemes, each only under its name")
@@ -83,7 +83,7 @@ import Testing
         }
         let huawei: [(String?, PurchaseState)] = [
             ("0", .purchased), ("1", .canceled), ("2", .refunded), ("3", .pending),
-            ("-1", .unknown), (nil, .unknown),
+            ("-1", .pending), ("4", .unknown), (nil, .unknown),
         ]
         for (text, state) in huawei {
             let evidence = Store.sign(Store.huawei(changing: ["purchaseState": text]), .huawei)
@@ -124,7 +124,8 @@ import Testing
             (Expectations(bundleId: Fixture.bundle), .valid),
             (Expectations(bundleId: "com.example"), .wrongBundle),
             (Expectations(environments: [.production]), .valid),
-            (Expectations(environments: [.sandbox]), .wrongEnvironment),
+            // Nothing in it names one.
+            (Expectations(environments: [.sandbox]), .valid),
             (Expectations(productIds: ["silver", "gold"]), .valid),
             (Expectations(productIds: ["silver"]), .mismatch),
             (Expectations(appAccountToken: account), .valid),
@@ -165,12 +166,13 @@ import Testing
         }
     }
 
-    @Test("only a purchase without an order is of the sandbox; Huawei's by its type")
+    @Test("no environment is made up for Google, with an order or not; Huawei's is by its type")
     func environments() {
-        let cases: [([UInt8], EvidenceKind, StoreEnvironment)] = [
-            (Store.google(), .googlePurchase, .production),
-            (Store.google(environment: .sandbox), .googlePurchase, .sandbox),
-            (Store.google(changing: ["orderId": #""""#]), .googlePurchase, .sandbox),
+        let cases: [([UInt8], EvidenceKind, StoreEnvironment?)] = [
+            (Store.google(), .googlePurchase, nil),
+            (Store.google(environment: .sandbox), .googlePurchase, nil),
+            (Store.google(state: 4, changing: ["orderId": nil]), .googlePurchase, nil),
+            (Store.google(changing: ["orderId": #""""#]), .googlePurchase, nil),
             (Store.huawei(), .huaweiPurchase, .production),
             (Store.huawei(environment: .sandbox), .huaweiPurchase, .sandbox),
             (Store.huawei(changing: ["purchaseType": "1"]), .huaweiPurchase, .production),
@@ -179,9 +181,12 @@ import Testing
             let evidence = Store.sign(text, kind == .googlePurchase ? .google : .huawei)
             #expect(Store.verify(evidence, as: kind).environment == environment)
             var policy = Store.policy
-            policy.environments = [.production]
-            let verdict = Store.verify(evidence, as: kind, policy: policy).verdict
-            #expect(verdict == (environment == .production ? .valid : .wrongEnvironment))
+            for accepted in [StoreEnvironment.production, .sandbox] {
+                policy.environments = [accepted]
+                let verdict = Store.verify(evidence, as: kind, policy: policy).verdict
+                let isAccepted = environment == nil || environment == accepted
+                #expect(verdict == (isAccepted ? .valid : .wrongEnvironment))
+            }
         }
     }
 
@@ -231,6 +236,33 @@ import Testing
         #expect(again.evidenceKey == answers[0].evidenceKey)
         let other = Store.verify(Store.sign(Store.google(index: 2)))
         #expect(other.dedupKey != answers[0].dedupKey)
+    }
+
+    @Test("each order of a subscription of Huawei is a purchase, under one token")
+    func orders() {
+        let keys = [["orderId": #""a""#], ["orderId": #""b""#], ["orderId": nil]].map {
+            (changes: KeyValuePairs<String, String?>) in
+            Store.verify(Store.sign(Store.huawei(changing: changes), .huawei), as: .huaweiPurchase)
+                .dedupKey
+        }
+        #expect(keys[0] == "huawei/\(Fixture.bundle)/a" && keys[1] == "huawei/\(Fixture.bundle)/b")
+        #expect(keys[2]?.contains("0000018a") == true)
+    }
+
+    @Test("a member of Huawei's that could take the purchase back, and can't be read")
+    func unreadableStates() {
+        let cases: [(KeyValuePairs<String, String?>, PurchaseState)] = [
+            ([:], .purchased), (["cancelTime": "null"], .purchased),
+            (["cancelTime": "\"soon\""], .unknown), (["cancelTime": "{}"], .unknown),
+            (["cancelTime": "\"1736917422513\""], .purchased), (["subIsvalid": "7"], .unknown),
+            (["subIsvalid": "\"false\""], .purchased), (["purchaseType": "\"x\""], .unknown),
+            (["purchaseType": "7"], .unknown), (["purchaseType": "0"], .purchased),
+        ]
+        for (changes, state) in cases {
+            let evidence = Store.sign(Store.huawei(changing: changes), .huawei)
+            let answer = Store.verify(evidence, as: .huaweiPurchase)
+            #expect(answer.verdict == .valid && answer.state == state, "\(changes)")
+        }
     }
 
     @Test("without a key of the store nothing is trusted, whatever the other store's is")

@@ -204,6 +204,7 @@ struct MessageTests {
             .harmonyPurchase(bare(.sample(style))), .harmonySubscription(bare(.sample(style))),
             .harmonyNotification(bare(.sample(style))),
             .googleNotification(bare(.sample(style))),
+            .huaweiNotification(bare(.sample(style))),
         ]
     }
 

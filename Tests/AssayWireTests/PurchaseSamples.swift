@@ -37,6 +37,27 @@ extension HuaweiPurchase: Sampled {
         cancelTime = sample.time()
         autoRenewing = sample.flag()
         developerPayload = sample.text()
+        graceExpirationTime = sample.time()
+        trialFlag = sample.number()
+        unreadableState = sample.flag()
+    }
+}
+
+extension HuaweiNotification: Sampled {
+    init(_ sample: inout Sample) {
+        self.init()
+        notificationType = sample.number()
+        environment = sample.text()
+        applicationId = sample.text()
+        productId = sample.text()
+        subscriptionId = sample.text()
+        purchaseToken = sample.text()
+        orderId = sample.text()
+        cancellationDate = sample.time()
+        refundPayOrderId = sample.text()
+        autoRenewStatus = sample.number()
+        expirationIntent = sample.number()
+        latestReceiptInfo = sample.object()
     }
 }
 
@@ -57,6 +78,7 @@ extension HarmonyPurchase: Sampled {
         revocationReasonCode = sample.number()
         developerPayload = sample.text()
         signedTime = sample.time()
+        unreadableState = sample.flag()
     }
 }
 
@@ -108,5 +130,10 @@ extension GoogleNotification: Sampled {
         orderId = sample.text()
         productType = sample.number()
         refundType = sample.number()
+        pendingRefundToken = sample.text()
+        refundReason = sample.number()
+        obfuscatedAccountId = sample.text()
+        obfuscatedProfileId = sample.text()
+        respondBy = sample.time()
     }
 }

@@ -253,6 +253,10 @@ extension FormCaseMaker {
             "Huawei", "huaweiPurchase", #"{"inAppPurchaseData":"{}","inAppDataSignature":"a"}"#,
             "Huawei's AppGallery", not: #"{"inAppPurchase":"{}"}"#)
         add(
+            "Huawei's notification", "huaweiNotification",
+            #"{"eventType":"ORDER","orderNotification":{"purchaseToken":"t"}}"#,
+            "without a signed text", not: #"{"eventType":"ORDER"}"#)
+        add(
             "Amazon", "amazonPurchase", #"{"receiptId":"q1","sku":"gold","userId":"u"}"#,
             "Amazon's Appstore", not: #"{"receiptId":"q1"}"#)
         add(

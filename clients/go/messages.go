@@ -117,6 +117,8 @@ const (
 	KindHarmonyNotification EvidenceKind = 14
 	// A notification of Google Play: JSON with the OIDC token and the body of a Pub/Sub push.
 	KindGoogleNotification EvidenceKind = 15
+	// A notification of Huawei AppGallery on Android (HMS): its POST body.
+	KindHuaweiNotification EvidenceKind = 16
 )
 
 var evidenceKindNames = map[EvidenceKind]string{
@@ -136,6 +138,7 @@ var evidenceKindNames = map[EvidenceKind]string{
 	13: "HARMONY_SUBSCRIPTION",
 	14: "HARMONY_NOTIFICATION",
 	15: "GOOGLE_NOTIFICATION",
+	16: "HUAWEI_NOTIFICATION",
 }
 
 // String returns the name in the contract, without its prefix.
@@ -590,7 +593,8 @@ type EntitlementRefresh struct {
 
 // AppEntitlements: What a customer owns in one app and environment.
 type AppEntitlements struct {
-	// The environment of the evidence, in Apple's spelling.
+	// The environment of the evidence, in Apple's spelling. Absent at Google Play, whose evidence
+	// names none.
 	Environment string
 	// The app's bundle identifier; at other stores its package.
 	BundleID string
@@ -848,6 +852,8 @@ type Verification struct {
 	HarmonyNotification *HarmonyNotification
 	// Payload of GOOGLE_NOTIFICATION.
 	GoogleNotification *GoogleNotification
+	// Payload of HUAWEI_NOTIFICATION.
+	HuaweiNotification *HuaweiNotification
 	// Names this statement: its kind, what it is about, and when Apple signed it. Store evidence under
 	// this key, so that a refund never loses to the purchase. Of a notification, its
 	// notification_uuid, which retries share. Absent until the signature verifies.
@@ -1710,9 +1716,11 @@ type PurchaseInfoMember struct {
 }
 
 // GooglePurchase: A purchase that Google Play signed: the JSON of Purchase.getOriginalJson(). It
-// does not say what happened since: expiry, renewal, refund, acknowledgement.
+// does not say what happened since: expiry, renewal, refund, acknowledgement. Nor does it name an
+// environment: only Google's API knows a test purchase (testPurchase).
 type GooglePurchase struct {
-	// Order identifier, such as GPA.1234-5678-9012-34567. Absent in test purchases.
+	// Order identifier, such as GPA.1234-5678-9012-34567. Promotion codes, pending and cached
+	// purchases can have none.
 	OrderID string
 	// The app.
 	PackageName string
@@ -1741,7 +1749,7 @@ type GooglePurchase struct {
 // HuaweiPurchase: A purchase that Huawei AppGallery signed on Android (HMS): the JSON of
 // InAppPurchaseData. It does not say what happened since.
 type HuaweiPurchase struct {
-	// Order identifier.
+	// Order identifier: a subscription has one for each charge.
 	OrderID string
 	// The app.
 	PackageName string
@@ -1753,9 +1761,9 @@ type HuaweiPurchase struct {
 	Kind *int32
 	// When it was bought, in milliseconds since 1970.
 	PurchaseTime *int64
-	// 0 purchased, 1 canceled, 2 refunded, 3 pending.
+	// -1 initialized, 0 purchased, 1 canceled, 2 refunded, 3 pending.
 	PurchaseState *int32
-	// Names the purchase for Huawei's API.
+	// Names the purchase for Huawei's API. All charges of a subscription have the same.
 	PurchaseToken string
 	// 0 sandbox, 1 promotion code; absent for a paid purchase.
 	PurchaseType *int32
@@ -1763,7 +1771,8 @@ type HuaweiPurchase struct {
 	Quantity *int32
 	// Identifier of the subscription, which all its periods share.
 	SubscriptionID string
-	// Whether the subscription was in force at the signature (subIsvalid).
+	// Whether the subscription was in force at the signature (subIsvalid). If false, it does not
+	// entitle, whatever the dates.
 	SubIsvalid bool
 	// End of the subscription's period, in milliseconds since 1970.
 	ExpirationDate *int64
@@ -1773,6 +1782,14 @@ type HuaweiPurchase struct {
 	AutoRenewing bool
 	// Text that the app added to the purchase.
 	DeveloperPayload string
+	// End of the grace period, in milliseconds since 1970: the subscription stays in force while
+	// Huawei tries to charge.
+	GraceExpirationTime *int64
+	// 1: the period is a free trial.
+	TrialFlag *int32
+	// Whether a member that could take the purchase back is there and can't be read. The state is
+	// UNKNOWN then.
+	UnreadableState bool
 }
 
 // HarmonyPurchase: A purchase that Huawei's IAP Kit signed on HarmonyOS (PurchaseOrderPayload).
@@ -1805,6 +1822,9 @@ type HarmonyPurchase struct {
 	DeveloperPayload string
 	// When Huawei signed this payload, in milliseconds since 1970.
 	SignedTime *int64
+	// Whether a member that could take the purchase back is there and can't be read. The state is
+	// UNKNOWN then.
+	UnreadableState bool
 }
 
 // HarmonySubscription: The state of a subscription that Huawei's IAP Kit signed on HarmonyOS
@@ -1822,7 +1842,8 @@ type HarmonySubscription struct {
 	SubscriptionID string
 	// Names the subscription for Huawei's API.
 	PurchaseToken string
-	// The state by Huawei's number; 1 is active.
+	// The state by Huawei's number: 1 active, 2 expired, 3 charging is retried, 5 revoked. Another one
+	// does not entitle.
 	Status *int32
 	// End of the period, in milliseconds since 1970.
 	ExpiresTime *int64
@@ -1871,9 +1892,11 @@ type GoogleNotification struct {
 	// When it happened, in milliseconds since 1970.
 	EventTimeMillis *int64
 	// What it is about: subscriptionNotification, oneTimeProductNotification,
-	// voidedPurchaseNotification or testNotification.
+	// voidedPurchaseNotification, pendingRefundReviewNotification or testNotification; the name of a
+	// member that Google added later.
 	About string
-	// The event by Google's number, of a subscription or a one-time product.
+	// The event by Google's number, of a subscription or a one-time product. Absent if it is about
+	// something else.
 	NotificationType *int32
 	// Names the purchase for Google's API. Absent in a test.
 	PurchaseToken string
@@ -1887,6 +1910,46 @@ type GoogleNotification struct {
 	ProductType *int32
 	// 1 full refund, 2 partial refund by quantity, of a voided purchase.
 	RefundType *int32
+	// Names a refund that waits for the backend's word: send it with orders.reviewrefund.
+	PendingRefundToken string
+	// Why the customer asks for the refund, by Google's number.
+	RefundReason *int32
+	// The account of a pending refund that the app named in obfuscated form.
+	ObfuscatedAccountID string
+	// The profile of a pending refund that the app named in obfuscated form.
+	ObfuscatedProfileID string
+	// Until when Google waits for the backend's word about a pending refund: 24 hours after the event,
+	// in milliseconds since 1970.
+	RespondBy *int64
+}
+
+// HuaweiNotification: A notification of Huawei AppGallery about a subscription on Android (HMS),
+// version 2: the JSON of statusUpdateNotification, which Huawei signed.
+type HuaweiNotification struct {
+	// The event by Huawei's number.
+	NotificationType *int32
+	// PROD or Sandbox, as Huawei writes it.
+	Environment string
+	// Huawei's identifier of the app.
+	ApplicationID string
+	// The product.
+	ProductID string
+	// Identifier of the subscription, which all its periods share.
+	SubscriptionID string
+	// Names the subscription for Huawei's API.
+	PurchaseToken string
+	// Identifier of the order.
+	OrderID string
+	// When the subscription was canceled or refunded, in milliseconds since 1970.
+	CancellationDate *int64
+	// Identifier of the refund.
+	RefundPayOrderID string
+	// Whether the subscription renews: 1 yes, 0 no.
+	AutoRenewStatus *int32
+	// Why a renewal failed, by Huawei's number.
+	ExpirationIntent *int32
+	// The last order, with a signature of its own that verified.
+	LatestReceiptInfo *HuaweiPurchase
 }
 
 func (m *RequestHead) marshal(b []byte) []byte {
@@ -3469,6 +3532,9 @@ func (m *Verification) marshal(b []byte) []byte {
 	if m.GoogleNotification != nil {
 		b = appendMessage(b, 24, m.GoogleNotification)
 	}
+	if m.HuaweiNotification != nil {
+		b = appendMessage(b, 25, m.HuaweiNotification)
+	}
 	return b
 }
 
@@ -3495,95 +3561,101 @@ func (m *Verification) unmarshal(d *decoder, b []byte) error {
 			}
 			err = f.message(d, m.Certificate)
 		case 7:
-			m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification, m.HuaweiNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.Transaction == nil {
 				m.Transaction = new(JWSTransactionDecodedPayload)
 			}
 			err = f.message(d, m.Transaction)
 		case 8:
-			m.Transaction, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification, m.HuaweiNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.RenewalInfo == nil {
 				m.RenewalInfo = new(JWSRenewalInfoDecodedPayload)
 			}
 			err = f.message(d, m.RenewalInfo)
 		case 9:
-			m.Transaction, m.RenewalInfo, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification, m.HuaweiNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.AppTransaction == nil {
 				m.AppTransaction = new(AppTransaction)
 			}
 			err = f.message(d, m.AppTransaction)
 		case 10:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification, m.HuaweiNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.Notification == nil {
 				m.Notification = new(VerifiedNotification)
 			}
 			err = f.message(d, m.Notification)
 		case 11:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification, m.HuaweiNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.RealtimeRequest == nil {
 				m.RealtimeRequest = new(DecodedRealtimeRequestBody)
 			}
 			err = f.message(d, m.RealtimeRequest)
 		case 12:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification, m.HuaweiNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.AppReceipt == nil {
 				m.AppReceipt = new(AppReceipt)
 			}
 			err = f.message(d, m.AppReceipt)
 		case 13:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification, m.HuaweiNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.TransactionReceipt == nil {
 				m.TransactionReceipt = new(TransactionReceipt)
 			}
 			err = f.message(d, m.TransactionReceipt)
 		case 14:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification, m.HuaweiNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.ServerAnswer == nil {
 				m.ServerAnswer = new(ServerAnswer)
 			}
 			err = f.message(d, m.ServerAnswer)
 		case 15:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification, m.HuaweiNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.NotificationV1 == nil {
 				m.NotificationV1 = new(VerifiedNotificationV1)
 			}
 			err = f.message(d, m.NotificationV1)
 		case 19:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification, m.HuaweiNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.GooglePurchase == nil {
 				m.GooglePurchase = new(GooglePurchase)
 			}
 			err = f.message(d, m.GooglePurchase)
 		case 20:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification, m.HuaweiNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.HuaweiPurchase == nil {
 				m.HuaweiPurchase = new(HuaweiPurchase)
 			}
 			err = f.message(d, m.HuaweiPurchase)
 		case 21:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification, m.HuaweiNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.HarmonyPurchase == nil {
 				m.HarmonyPurchase = new(HarmonyPurchase)
 			}
 			err = f.message(d, m.HarmonyPurchase)
 		case 22:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonyNotification, m.GoogleNotification, m.HuaweiNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.HarmonySubscription == nil {
 				m.HarmonySubscription = new(HarmonySubscription)
 			}
 			err = f.message(d, m.HarmonySubscription)
 		case 23:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.GoogleNotification, m.HuaweiNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.HarmonyNotification == nil {
 				m.HarmonyNotification = new(HarmonyNotification)
 			}
 			err = f.message(d, m.HarmonyNotification)
 		case 24:
-			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.HuaweiNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 			if m.GoogleNotification == nil {
 				m.GoogleNotification = new(GoogleNotification)
 			}
 			err = f.message(d, m.GoogleNotification)
+		case 25:
+			m.Transaction, m.RenewalInfo, m.AppTransaction, m.Notification, m.RealtimeRequest, m.AppReceipt, m.TransactionReceipt, m.ServerAnswer, m.NotificationV1, m.GooglePurchase, m.HuaweiPurchase, m.HarmonyPurchase, m.HarmonySubscription, m.HarmonyNotification, m.GoogleNotification = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+			if m.HuaweiNotification == nil {
+				m.HuaweiNotification = new(HuaweiNotification)
+			}
+			err = f.message(d, m.HuaweiNotification)
 		case 16:
 			m.EvidenceKey, err = f.text()
 		case 17:
@@ -6340,6 +6412,15 @@ func (m *HuaweiPurchase) marshal(b []byte) []byte {
 	if m.DeveloperPayload != "" {
 		b = appendText(b, 16, m.DeveloperPayload)
 	}
+	if m.GraceExpirationTime != nil {
+		b = appendNumber(b, 17, uint64(*m.GraceExpirationTime))
+	}
+	if m.TrialFlag != nil {
+		b = appendNumber(b, 18, uint64(*m.TrialFlag))
+	}
+	if m.UnreadableState {
+		b = appendNumber(b, 19, 1)
+	}
 	return b
 }
 
@@ -6382,6 +6463,12 @@ func (m *HuaweiPurchase) unmarshal(d *decoder, b []byte) error {
 			m.AutoRenewing, err = f.truth()
 		case 16:
 			m.DeveloperPayload, err = f.text()
+		case 17:
+			m.GraceExpirationTime, err = pointer[int64](f)
+		case 18:
+			m.TrialFlag, err = pointer[int32](f)
+		case 19:
+			m.UnreadableState, err = f.truth()
 		}
 		if err != nil {
 			return err
@@ -6434,6 +6521,9 @@ func (m *HarmonyPurchase) marshal(b []byte) []byte {
 	if m.SignedTime != nil {
 		b = appendNumber(b, 14, uint64(*m.SignedTime))
 	}
+	if m.UnreadableState {
+		b = appendNumber(b, 15, 1)
+	}
 	return b
 }
 
@@ -6472,6 +6562,8 @@ func (m *HarmonyPurchase) unmarshal(d *decoder, b []byte) error {
 			m.DeveloperPayload, err = f.text()
 		case 14:
 			m.SignedTime, err = pointer[int64](f)
+		case 15:
+			m.UnreadableState, err = f.truth()
 		}
 		if err != nil {
 			return err
@@ -6666,6 +6758,21 @@ func (m *GoogleNotification) marshal(b []byte) []byte {
 	if m.RefundType != nil {
 		b = appendNumber(b, 12, uint64(*m.RefundType))
 	}
+	if m.PendingRefundToken != "" {
+		b = appendText(b, 13, m.PendingRefundToken)
+	}
+	if m.RefundReason != nil {
+		b = appendNumber(b, 14, uint64(*m.RefundReason))
+	}
+	if m.ObfuscatedAccountID != "" {
+		b = appendText(b, 15, m.ObfuscatedAccountID)
+	}
+	if m.ObfuscatedProfileID != "" {
+		b = appendText(b, 16, m.ObfuscatedProfileID)
+	}
+	if m.RespondBy != nil {
+		b = appendNumber(b, 17, uint64(*m.RespondBy))
+	}
 	return b
 }
 
@@ -6700,6 +6807,99 @@ func (m *GoogleNotification) unmarshal(d *decoder, b []byte) error {
 			m.ProductType, err = pointer[int32](f)
 		case 12:
 			m.RefundType, err = pointer[int32](f)
+		case 13:
+			m.PendingRefundToken, err = f.text()
+		case 14:
+			m.RefundReason, err = pointer[int32](f)
+		case 15:
+			m.ObfuscatedAccountID, err = f.text()
+		case 16:
+			m.ObfuscatedProfileID, err = f.text()
+		case 17:
+			m.RespondBy, err = pointer[int64](f)
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
+func (m *HuaweiNotification) marshal(b []byte) []byte {
+	if m.NotificationType != nil {
+		b = appendNumber(b, 1, uint64(*m.NotificationType))
+	}
+	if m.Environment != "" {
+		b = appendText(b, 2, m.Environment)
+	}
+	if m.ApplicationID != "" {
+		b = appendText(b, 3, m.ApplicationID)
+	}
+	if m.ProductID != "" {
+		b = appendText(b, 4, m.ProductID)
+	}
+	if m.SubscriptionID != "" {
+		b = appendText(b, 5, m.SubscriptionID)
+	}
+	if m.PurchaseToken != "" {
+		b = appendText(b, 6, m.PurchaseToken)
+	}
+	if m.OrderID != "" {
+		b = appendText(b, 7, m.OrderID)
+	}
+	if m.CancellationDate != nil {
+		b = appendNumber(b, 8, uint64(*m.CancellationDate))
+	}
+	if m.RefundPayOrderID != "" {
+		b = appendText(b, 9, m.RefundPayOrderID)
+	}
+	if m.AutoRenewStatus != nil {
+		b = appendNumber(b, 10, uint64(*m.AutoRenewStatus))
+	}
+	if m.ExpirationIntent != nil {
+		b = appendNumber(b, 11, uint64(*m.ExpirationIntent))
+	}
+	if m.LatestReceiptInfo != nil {
+		b = appendMessage(b, 12, m.LatestReceiptInfo)
+	}
+	return b
+}
+
+func (m *HuaweiNotification) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			m.NotificationType, err = pointer[int32](f)
+		case 2:
+			m.Environment, err = f.text()
+		case 3:
+			m.ApplicationID, err = f.text()
+		case 4:
+			m.ProductID, err = f.text()
+		case 5:
+			m.SubscriptionID, err = f.text()
+		case 6:
+			m.PurchaseToken, err = f.text()
+		case 7:
+			m.OrderID, err = f.text()
+		case 8:
+			m.CancellationDate, err = pointer[int64](f)
+		case 9:
+			m.RefundPayOrderID, err = f.text()
+		case 10:
+			m.AutoRenewStatus, err = pointer[int32](f)
+		case 11:
+			m.ExpirationIntent, err = pointer[int32](f)
+		case 12:
+			if m.LatestReceiptInfo == nil {
+				m.LatestReceiptInfo = new(HuaweiPurchase)
+			}
+			err = f.message(d, m.LatestReceiptInfo)
 		}
 		if err != nil {
 			return err

@@ -86,6 +86,7 @@ struct Outcome: @unchecked Sendable {
         case .harmonySubscription: "harmonySubscription"
         case .harmonyNotification: "harmonyNotification"
         case .googleNotification: "googleNotification"
+        case .huaweiNotification: "huaweiNotification"
         }
     }
 

@@ -22,7 +22,7 @@ BUNDLE = "com.example.game"
 KINDS = [
     "transaction", "renewal-info", "app-transaction", "notification", "realtime-request", "google-purchase",
     "huawei-purchase", "harmony-purchase", "harmony-subscription", "harmony-notification",
-    "google-notification"]
+    "google-notification", "huawei-notification"]
 STORES = f"""
 [app.google]
 licence-keys = ["ca/google-licence-key.txt"]

@@ -212,7 +212,7 @@ package enum Check: String, CaseIterable, Sendable {
                 + policy + expectations
         case .serverAnswer: [.form, .members, .memberExpectations]
         case .notificationV1: [.form]
-        case .googlePurchase, .huaweiPurchase:
+        case .googlePurchase, .huaweiPurchase, .huaweiNotification:
             [
                 .form, .purchaseText, .algorithm, .signatureText, .storeKey, .purchaseSignature,
                 .kind, .bundle, .environment, .signingDate,

@@ -30,7 +30,7 @@ extension TrustAnchor {
 extension EvidenceClaims {
     /// Bundle, app and environment.
     var originText: String {
-        var parts = [environment.rawValue]
+        var parts = [environment?.rawValue].compactMap(\.self)
         if carriesAppAppleId, let appAppleId { parts.insert("\(appAppleId)", at: 0) }
         if carriesBundleId { parts.insert(quoted(bundleId), at: 0) }
         return parts.joined(separator: ", ")
@@ -54,11 +54,12 @@ extension EvidenceClaims {
             guard carriesAppAppleId, let expected = distinct(expected) else { return }
             log.begin(check, found: appAppleId.map { "\($0)" } ?? "none", expected: expected)
         default:
+            guard environment != nil else { return }
             let accepted = policy.environments.filter {
                 expectations.environments.isEmpty || expectations.environments.contains($0)
             }
             log.begin(
-                check, found: environment.rawValue,
+                check, found: environment?.rawValue,
                 expected: accepted.map(\.rawValue).sorted().joined(separator: ", "))
         }
     }

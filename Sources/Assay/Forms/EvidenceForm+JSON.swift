@@ -205,6 +205,12 @@ extension EvidenceForm {
                 .googleNotification, "a push of Google Play's notifications (\"authorization\")",
                 of: .googleNotification)
         }
+        if case .found = HuaweiNotificationBody.find(Array(text.slice).span) {
+            return EvidenceForm(
+                .huaweiNotification,
+                "a notification of Huawei's AppGallery (\"statusUpdateNotification\")",
+                of: .huaweiNotification)
+        }
         guard case .found(let envelope) = PurchaseEnvelope.find(Array(text.slice).span) else {
             return nil
         }
@@ -254,6 +260,12 @@ extension EvidenceForm {
                 "a message of Google's Pub/Sub (\"subscription\") without the token of its push: "
                     + #"send {"authorization": "Bearer …", "body": "…"} with the kind "#
                     + "google-notification")
+        }
+        if members.has("orderNotification") || members.has("subNotification") {
+            return EvidenceForm(
+                .huaweiNotification,
+                "a notification of Huawei's AppGallery (\(quoted(members.names.first))) without a "
+                    + "signed text: ask Huawei's API with its purchaseToken")
         }
         guard members.has("receiptId"), members.has(any: "userId", "sku", "productType", "itemType")
         else { return nil }

@@ -26,6 +26,7 @@ package struct EvidenceForm: Equatable, Sendable {
         // MARK: Other things
         case xcodeToken, apiToken, signInWithApple, googleToken, foreignToken, encryptedToken
         case receiptAnswer, storeError, googlePurchase, googleNotification, huaweiPurchase
+        case huaweiNotification
         case amazonPurchase, unityTestStore, applePay, appAttest, certificate, privateKey
         case provisioningProfile, propertyList, webPage, address, fileName, json, other
     }
@@ -147,6 +148,7 @@ package struct EvidenceForm: Equatable, Sendable {
         case .googlePurchase, .huaweiPurchase:
             [.googlePurchase, .huaweiPurchase, .json, .wrapper, .empty, .other].contains(name)
         case .googleNotification: [.googleNotification, .json, .empty, .other].contains(name)
+        case .huaweiNotification: [.huaweiNotification, .json, .empty, .other].contains(name)
         }
     }
 

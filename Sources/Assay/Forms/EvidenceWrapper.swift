@@ -56,7 +56,8 @@ package enum EvidenceWrapper: String, CaseIterable, Sendable {
 
     /// Whether an object with these members can be a wrapper.
     static func isLikely(_ members: TopMembers) -> Bool {
-        (names + iapKitNames + objects + ["Store", "purchaseData"]).contains(where: members.has)
+        (names + iapKitNames + objects + ["Store", "purchaseData", "purchaseDataList"]).contains(
+            where: members.has)
     }
 
     /// Whether this is a wrapper with different items, none of which takes precedence.
@@ -74,7 +75,7 @@ package enum EvidenceWrapper: String, CaseIterable, Sendable {
         if root["Store"] != nil, let payload = root["Payload"] {
             return (.unity, items(ofPayload: payload))
         }
-        let ofIAPKit = [root, purchaseData(root)].compactMap(\.self).flatMap { members in
+        let ofIAPKit = ([root] + purchaseData(root)).flatMap { members in
             iapKitNames.compactMap { members[$0].flatMap(evidence) }
         }
         guard ofIAPKit.isEmpty else { return (.iapKit, ofIAPKit) }
@@ -118,13 +119,21 @@ package enum EvidenceWrapper: String, CaseIterable, Sendable {
         return [text]
     }
 
-    /// The PurchaseData in the result of a purchase: its text, or an object made of that.
-    private static func purchaseData(_ root: JSONObject) -> JSONObject? {
-        guard let value = root["purchaseData"] else { return nil }
-        if let members = value.members { return members }
-        guard let text = value.bytes, text.first == UInt8(ascii: "{") else { return nil }
-        return (try? JSONDocument.parse(text, limit: Limits.receiptWrapperBytes))?.root.members
+    /// The PurchaseData in the result of a purchase, or of a query of owned ones: its text, or an
+    /// object made of that.
+    private static func purchaseData(_ root: JSONObject) -> [JSONObject] {
+        let listed = root["purchaseDataList"]?.elements.map { Array($0) } ?? []
+        return ([root["purchaseData"]].compactMap(\.self) + listed.prefix(ownedPurchases))
+            .compactMap { value in
+                if let members = value.members { return members }
+                guard let text = value.bytes, text.first == UInt8(ascii: "{") else { return nil }
+                return (try? JSONDocument.parse(text, limit: Limits.receiptWrapperBytes))?
+                    .root.members
+            }
     }
+
+    /// Purchases of one list that are looked at. More than one is refused.
+    private static let ownedPurchases = 8
 
     private static func items(of members: JSONObject) -> [[UInt8]] {
         names.compactMap { members[$0].flatMap(evidence) }
@@ -156,7 +165,7 @@ extension Verifier {
             return EvidenceWrapper.open(evidence)
         // A stream opens an app receipt's wrapper; the others are JSON themselves.
         case .appReceipt, .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase,
-            .googleNotification:
+            .googleNotification, .huaweiNotification:
             return nil
         }
     }

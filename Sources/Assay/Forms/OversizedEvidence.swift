@@ -68,7 +68,7 @@ extension EvidenceKind {
             .harmonySubscription:
             Limits.jwsBytes
         case .transactionReceipt: Limits.transactionReceiptBytes
-        case .notification, .harmonyNotification: Limits.notificationBytes
+        case .notification, .harmonyNotification, .huaweiNotification: Limits.notificationBytes
         case .googlePurchase, .huaweiPurchase: Limits.purchaseEnvelopeBytes
         case .googleNotification: Limits.pushEnvelopeBytes
         case .serverAnswer: Limits.serverAnswerBytes

@@ -26,6 +26,7 @@ extension VerifiedEvidence {
         case .harmonySubscription(let payload): [("payload", payload.json)]
         case .harmonyNotification(let payload): [("payload", payload.json)]
         case .googleNotification(let payload): [("payload", payload.json)]
+        case .huaweiNotification(let payload): [("payload", payload.json)]
         }
     }
 }

@@ -58,7 +58,7 @@ extension VerifiedJWS {
             return (.notification(notification), claims)
         case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1, .googlePurchase,
             .huaweiPurchase, .harmonyPurchase, .harmonySubscription, .harmonyNotification,
-            .googleNotification:
+            .googleNotification, .huaweiNotification:
             throw Refusal(.wrongKind, "a JWS is not a \(kind.name)")
         }
     }

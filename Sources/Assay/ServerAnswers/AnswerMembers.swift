@@ -36,7 +36,8 @@ struct AnswerMembers {
             case .notification(let notification): notifications.append(notification)
             case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer,
                 .notificationV1, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
-                .harmonySubscription, .harmonyNotification, .googleNotification, nil:
+                .harmonySubscription, .harmonyNotification, .googleNotification,
+                .huaweiNotification, nil:
                 preconditionFailure("a kind that answers do not carry")
             }
         }
@@ -162,7 +163,7 @@ extension VerifiedEvidence {
             verified.notification.withPayload { EvidenceClaims($0) }
         case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1,
             .googlePurchase, .huaweiPurchase, .harmonyPurchase, .harmonySubscription,
-            .harmonyNotification, .googleNotification:
+            .harmonyNotification, .googleNotification, .huaweiNotification:
             preconditionFailure("a kind that answers do not carry")
         }
     }
@@ -188,7 +189,7 @@ extension VerifiedEvidence {
         case .notification(let verified): verified.notification.withPayload { $0.signedDate }
         case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1,
             .googlePurchase, .huaweiPurchase, .harmonyPurchase, .harmonySubscription,
-            .harmonyNotification, .googleNotification:
+            .harmonyNotification, .googleNotification, .huaweiNotification:
             nil
         }
     }

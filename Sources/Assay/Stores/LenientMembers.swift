@@ -26,6 +26,13 @@ extension JSONMembers {
         lenientInt64(name).map { Timestamp(milliseconds: $0) }
     }
 
+    /// Whether the member is there, and not as what `read` returns.
+    mutating func hasOther<Value>(
+        _ name: JSONName, than read: (inout JSONMembers, JSONName) -> Value?
+    ) -> Bool {
+        text(name) != nil && read(&self, name) == nil
+    }
+
     /// A truth value, also as a string or as 0 and 1.
     mutating func lenientBool(_ name: JSONName) -> Bool? {
         if let value = try? bool(name) { return value }

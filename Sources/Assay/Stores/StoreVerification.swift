@@ -31,10 +31,7 @@ extension VerificationRequest {
             environment: claims.environment, dedupKey: claims.dedupKey,
             evidenceKey: claims.evidenceKey, state: state)
         do throws(Refusal) {
-            try claims.checkOrigin(policy, expectations, log: log)
-            log?.begin(.signingDate, found: claims.effectiveDate(now).text)
-            let date = try claims.effectiveDate(now).timestamp()
-            try claims.check(expectations, effectiveDate: date, log: log)
+            try accept(claims)
             answer.evidence = evidence
             if state != .purchased { answer.detail += state.remark }
         } catch {
@@ -42,6 +39,14 @@ extension VerificationRequest {
             (answer.verdict, answer.detail) = (error.verdict, error.detail)
         }
         return answer
+    }
+
+    /// Checks policy and expectations of evidence without a chain, whose signature holds.
+    func accept(_ claims: EvidenceClaims) throws(Refusal) {
+        try claims.checkOrigin(policy, expectations, log: log)
+        log?.begin(.signingDate, found: claims.effectiveDate(now).text)
+        let date = try claims.effectiveDate(now).timestamp()
+        try claims.check(expectations, effectiveDate: date, log: log)
     }
 }
 
@@ -79,7 +84,7 @@ extension VerifiedPurchase {
     }
 
     /// A store signs other texts with the same key, such as answers of its licence service.
-    private static func check(
+    static func check(
         _ packageName: String?, _ token: String?, _ kind: EvidenceKind
     ) throws(Refusal) {
         guard packageName != nil, token != nil else {
@@ -114,7 +119,7 @@ extension PurchaseEnvelope {
 extension Policy {
     /// The keys of the store that signs this kind.
     func keys(of kind: EvidenceKind) -> [PurchaseKey] {
-        kind == .huaweiPurchase ? huawei.keys : google.keys
+        kind.store == .huawei ? huawei.keys : google.keys
     }
 }
 

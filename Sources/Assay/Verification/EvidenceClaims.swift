@@ -4,7 +4,8 @@ import AssayModels
 /// The claims that policy and expectations check, for all kinds of evidence.
 struct EvidenceClaims: Equatable, Sendable {
     var kind: EvidenceKind
-    var environment: StoreEnvironment
+    /// Nil where the store's evidence names none.
+    var environment: StoreEnvironment?
     /// False for renewal info and realtime requests, which have no bundle id.
     var carriesBundleId = false
     var bundleId: String?
@@ -66,9 +67,10 @@ struct EvidenceClaims: Equatable, Sendable {
     var dedupKey: String? { purchase?.key(dedupPrefix) }
 
     /// A token of another store names a purchase in all environments.
-    private var dedupPrefix: String {
-        kind.store == .apple
-            ? keyPrefix : kind.store.rawValue.lowercased() + "/" + (bundleId ?? "-") + "/"
+    private var dedupPrefix: String { kind.store == .apple ? keyPrefix : storePrefix }
+
+    private var storePrefix: String {
+        kind.store.rawValue.lowercased() + "/" + (bundleId ?? "-") + "/"
     }
 
     /// Names the statement. Kinds include their name, so that keys do not collide.
@@ -92,7 +94,8 @@ struct EvidenceClaims: Equatable, Sendable {
 
     /// The beginning of all keys of the app.
     var keyPrefix: String {
-        PurchaseIdentity.keyPrefix(environment, bundleId ?? appAppleId.map { String($0) })
+        guard let environment else { return storePrefix }
+        return PurchaseIdentity.keyPrefix(environment, bundleId ?? appAppleId.map { String($0) })
     }
 
     /// Longer than most keys.

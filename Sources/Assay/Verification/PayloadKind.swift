@@ -63,7 +63,7 @@ enum PayloadKind {
             return payload.has("userLocale")
         case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1, .googlePurchase,
             .huaweiPurchase, .harmonyPurchase, .harmonySubscription, .harmonyNotification,
-            .googleNotification:
+            .googleNotification, .huaweiNotification:
             return false
         }
     }

@@ -11,7 +11,7 @@ extension EvidenceClaims {
     ) throws(Refusal) {
         try checkOrigin(policy, expectations, log: log)
         log?.begin(
-            .rootPurpose, found: chain.anchor.fingerprintText, expected: environment.rawValue)
+            .rootPurpose, found: chain.anchor.fingerprintText, expected: environment?.rawValue)
         try checkAnchor(chain)
     }
 
@@ -40,6 +40,7 @@ extension EvidenceClaims {
     }
 
     private func checkPackage(_ accepted: [String]) throws(Refusal) {
+        guard carriesBundleId else { return }
         let names = [bundleId, otherBundleId].compactMap(\.self)
         guard names.contains(where: { accepted.contains(where: $0.equalsByBytes) }) else {
             throw Refusal(
@@ -86,6 +87,7 @@ extension EvidenceClaims {
     private func checkEnvironment(
         _ policy: Policy, _ expectations: Expectations
     ) throws(Refusal) {
+        guard let environment else { return }
         guard policy.environments.contains(environment),
             expectations.environments.isEmpty || expectations.environments.contains(environment)
         else {
@@ -97,6 +99,7 @@ extension EvidenceClaims {
 
     /// Checks that the chain's anchor is allowed to sign evidence of this environment.
     func checkAnchor(_ chain: some AnchoredChain) throws(Refusal) {
+        let environment = environment ?? .unspecified
         let isXcode = environment == .xcode || environment == .localTesting
         if chain.isPinnedLeaf, !isXcode {
             throw Refusal(
@@ -248,7 +251,8 @@ extension EvidenceKind {
         case .appReceipt, .transactionReceipt, .notificationV1: true
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
             .serverAnswer, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
-            .harmonySubscription, .harmonyNotification, .googleNotification:
+            .harmonySubscription, .harmonyNotification, .googleNotification,
+            .huaweiNotification:
             false
         }
     }

@@ -95,7 +95,7 @@ final class SignedNotification: Sendable {
                 case .notification, .realtimeRequest, .appReceipt, .transactionReceipt,
                     .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase,
                     .harmonyPurchase, .harmonySubscription, .harmonyNotification,
-                    .googleNotification:
+                    .googleNotification, .huaweiNotification:
                     preconditionFailure("a kind that notifications do not carry")
                 }
             }
@@ -157,7 +157,7 @@ final class SignedNotification: Sendable {
 extension EvidenceClaims {
     /// The key of the nested purchase. Where it names no environment, the notification's applies,
     /// which is signed.
-    fileprivate func dedupKey(in environment: StoreEnvironment) -> String? {
+    fileprivate func dedupKey(in environment: StoreEnvironment?) -> String? {
         guard self.environment == .unspecified else { return dedupKey }
         var claims = self
         claims.environment = environment

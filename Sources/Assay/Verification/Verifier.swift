@@ -179,6 +179,7 @@ public final class Verifier: Sendable {
                 })
         case .googlePurchase, .huaweiPurchase: return try request.prepared(purchase: evidence)
         case .googleNotification: return try request.prepared(push: evidence)
+        case .huaweiNotification: return try request.prepared(huaweiNotification: evidence)
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
             .harmonyPurchase, .harmonySubscription, .harmonyNotification:
             let jws = try unverified(evidence, request, chains)
@@ -286,6 +287,7 @@ public final class Verifier: Sendable {
             return payloadKind(of: token.span)
         }
         if PushEnvelope.find(evidence) != nil { return .googleNotification }
+        if case .found = HuaweiNotificationBody.find(evidence) { return .huaweiNotification }
         if case .found(let envelope) = PurchaseEnvelope.find(evidence),
             let kind = envelope.likelyKind
         {

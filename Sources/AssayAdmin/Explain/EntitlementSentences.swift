@@ -5,6 +5,9 @@ package import AssayModels
 // What a customer owns, as sentences with their reasons.
 
 extension AppEntitlements {
+    /// The app, and the environment, or the store whose evidence names none.
+    package var title: String { "\(bundleId) (\(environment?.rawValue ?? store.phrase))" }
+
     /// Each product, with its state and the evidence that says so, and whose it is.
     package var rows: [(product: String, state: String, owner: String)] {
         subscriptionGroups.map { group in

@@ -124,7 +124,7 @@ struct ExplainPage {
         var text = "<section class=\"card\"><h2>What the customer owns</h2>"
         text += "<p>By the items that are VALID, at \(result.now.rfc3339).</p>"
         for app in entitlements.apps {
-            let name = "\(app.bundleId) (\(app.environment.rawValue))".htmlEscaped
+            let name = app.title.htmlEscaped
             text += "<h3>\(name)</h3><table class=\"fields\">"
             let rows = app.rows
             for row in rows {

@@ -42,6 +42,7 @@ enum KindChoice: String, Choice {
     case harmonySubscription = "harmony-subscription"
     case harmonyNotification = "harmony-notification"
     case googleNotification = "google-notification"
+    case huaweiNotification = "huawei-notification"
     case auto
 
     /// The kind; nil for `auto`.

@@ -25,7 +25,7 @@ extension Entitlements {
     func lines(withOwners: Bool) -> [String] {
         var lines: [String] = []
         for app in apps {
-            let name = TerminalText.escaped("\(app.bundleId) (\(app.environment))")
+            let name = TerminalText.escaped(app.title)
             lines.append("\(name) at \(at.rfc3339)")
             let rows = app.rows.flatMap { row in
                 let product = row.product.shortened(to: ExplanationLimits.valueLength)

@@ -235,10 +235,11 @@ struct KindMix: Sendable {
 
     private static func mintedKind(_ name: String) throws -> EvidenceKind {
         // The tool can't mint transaction receipts and version 1 notifications. Evidence of
-        // HarmonyOS costs what a transaction does, a push of Google's what a purchase does.
+        // HarmonyOS costs what a transaction does, a notification of another store what a
+        // purchase does.
         let kinds = EvidenceKind.allCases.filter {
             $0 != .transactionReceipt && $0 != .notificationV1 && $0.store != .harmony
-                && $0 != .googleNotification
+                && $0 != .googleNotification && $0 != .huaweiNotification
         }
         guard let kind = kinds.first(where: { $0.name == name }) else {
             throw ValidationError(Suggestion.remedy(for: name, among: kinds.map(\.name)))

@@ -33,5 +33,6 @@ struct MintCommand: ParsableCommand {
             MintReceiptCommand.self, MintScenarioCommand.self, MintGooglePurchase.self,
             MintHuaweiPurchase.self, MintHarmonyPurchase.self, MintHarmonySubscription.self,
             MintHarmonyNotification.self, MintGoogleNotification.self,
+            MintHuaweiNotification.self,
         ])
 }

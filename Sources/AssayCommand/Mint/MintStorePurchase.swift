@@ -63,12 +63,21 @@ struct MintPurchaseOptions: ParsableArguments {
         store: String, _ scheme: StoreMinter.Scheme,
         _ sample: (Int, MintPurchaseOptions) -> [UInt8]
     ) throws {
+        try run(store: store) { minter, given, index throws(MintError) in
+            try minter.sign(given ?? sample(index, self), scheme)
+        }
+    }
+
+    /// - Parameter sign: signs the given text, or the sample with this index.
+    func run(
+        store: String, _ sign: (StoreMinter, [UInt8]?, Int) throws(MintError) -> [UInt8]
+    ) throws {
         let minter = try StoreMinter.read(store: store, from: ca)
         let given = try payload.map { try Input.read($0) }
         for index in 0..<count {
             let evidence: [UInt8]
             do throws(MintError) {
-                evidence = try minter.sign(given ?? sample(index, self), scheme)
+                evidence = try sign(minter, given, index)
             } catch {
                 throw Failure("can't sign: \(error.reason)")
             }
@@ -156,5 +165,38 @@ struct MintHuaweiPurchase: ParsableCommand {
                 environment: options.environment, signedDate: options.moment,
                 state: options.pending ? 3 : 0)
         }
+    }
+}
+
+struct MintHuaweiNotification: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: EvidenceKind.huaweiNotification.name,
+        abstract: "Sign notifications as Huawei AppGallery posts them for apps on Android.",
+        discussion: """
+            A sample has an order inside, with a signature of its own. The folder gets
+            huawei-key.pem, and huawei-licence-key.txt for --huawei-key.
+
+            EXAMPLE
+              assay mint huawei-notification --ca ./ca
+            """)
+    @OptionGroup var options: MintPurchaseOptions
+
+    func run() throws {
+        try options.run(store: "huawei") { minter, given, index throws(MintError) in
+            guard let given else {
+                return try minter.huaweiNotification(sample(minter, index))
+            }
+            return try minter.huaweiNotification(given)
+        }
+    }
+
+    private func sample(_ minter: StoreMinter, _ index: Int) throws(MintError) -> [UInt8] {
+        let order = Samples.huaweiPurchase(
+            index: index, bundleId: options.bundleId, productId: options.product,
+            environment: options.environment, signedDate: options.moment,
+            state: options.pending ? 3 : 0)
+        return Samples.huaweiNotification(
+            order: order, signature: try minter.signature(of: order, .huawei),
+            productId: options.product, environment: options.environment)
     }
 }

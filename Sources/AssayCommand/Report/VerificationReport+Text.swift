@@ -92,14 +92,14 @@ extension VerificationReport {
 
 extension EvidenceKind {
     /// False for evidence that a configured key verifies, without certificates.
-    fileprivate var hasChain: Bool { store != .google && self != .huaweiPurchase }
+    fileprivate var hasChain: Bool { store != .google && store != .huawei }
 
     fileprivate var canCarryBundleId: Bool {
         switch self {
         case .renewalInfo, .realtimeRequest: false
         case .transaction, .appTransaction, .notification, .appReceipt, .transactionReceipt,
             .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
-            .harmonySubscription, .harmonyNotification, .googleNotification:
+            .harmonySubscription, .harmonyNotification, .googleNotification, .huaweiNotification:
             true
         }
     }
@@ -107,7 +107,7 @@ extension EvidenceKind {
     fileprivate var canCarryAppAppleId: Bool {
         switch self {
         case .transaction, .renewalInfo, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
-            .harmonySubscription, .harmonyNotification, .googleNotification:
+            .harmonySubscription, .harmonyNotification, .googleNotification, .huaweiNotification:
             false
         case .appTransaction, .notification, .realtimeRequest, .appReceipt, .transactionReceipt,
             .serverAnswer, .notificationV1:

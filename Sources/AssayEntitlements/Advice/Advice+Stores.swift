@@ -43,8 +43,27 @@ extension Advice {
         ]
     }
 
+    /// The order inside has a signature of its own, and says more than the event.
+    func changed(
+        _ notification: HuaweiNotification, _ state: PurchaseState?, _ index: Int
+    ) -> [String] {
+        guard notification.latestReceiptInfo == nil else { return huawei(state, index) }
+        return [
+            "Ask Huawei's API with its purchaseToken: it says that something changed, and has no "
+                + "order that says to what."
+        ]
+    }
+
     func changed(_ notification: GoogleNotification) -> [String] {
         if notification.about == .test { return ["Nothing to do: it is a test, and it arrived."] }
+        if notification.about == .pendingRefundReview {
+            let order = notification.orderId.map { " \(Self.name($0))" } ?? ""
+            return [
+                "Answer Google with orders.reviewrefund and its pendingRefundToken"
+                    + (notification.respondBy.map { " by " + words.date($0) } ?? " within 24 hours")
+                    + ": a bank asks for a refund of the order\(order). Take nothing back yet."
+            ]
+        }
         let ask = "Ask Google's API with its purchaseToken"
         let caution =
             "Grant nothing and take nothing back by the notification alone: its token signs the "

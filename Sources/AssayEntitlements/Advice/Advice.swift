@@ -71,6 +71,8 @@ package struct Advice: Sendable {
             return harmony(nil, subscription.payload.lastPurchaseOrder, index)
         case .harmonyNotification(let notification): return changed(notification.payload)
         case .googleNotification(let notification): return changed(notification.payload)
+        case .huaweiNotification(let notification):
+            return changed(notification.payload, verification.state, index)
         }
     }
 

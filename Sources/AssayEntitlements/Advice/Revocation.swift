@@ -67,7 +67,8 @@ struct Revocation: Sendable {
 
     private init?(_ purchase: HuaweiPurchase) {
         guard purchase.cancelTime != nil else { return nil }
-        self.init(purchase.purchaseToken ?? "", purchase.productId, purchase.cancelTime)
+        let id = purchase.orderId ?? purchase.purchaseToken ?? ""
+        self.init(id, purchase.productId, purchase.cancelTime)
         store = .huawei
     }
 
@@ -112,6 +113,8 @@ struct Revocation: Sendable {
             for record in notification.receipt.inApp.withoutKeys { add(Revocation(record)) }
         case .transactionReceipt(let receipt): add(Revocation(receipt))
         case .huaweiPurchase(let purchase): add(Revocation(purchase.payload))
+        case .huaweiNotification(let notification):
+            add(notification.payload.latestReceiptInfo.flatMap { Revocation($0) })
         case .harmonyPurchase(let purchase): add(Revocation(purchase.payload))
         case .harmonySubscription(let subscription):
             add(Revocation(subscription.payload.lastPurchaseOrder))

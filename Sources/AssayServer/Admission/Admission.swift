@@ -261,7 +261,7 @@ final class Admission {
             .harmonyPurchase, .harmonySubscription:
             limits.jwsBytes
         case .notification, .googlePurchase, .huaweiPurchase, .harmonyNotification,
-            .googleNotification:
+            .googleNotification, .huaweiNotification:
             limits.notificationBytes
         case .serverAnswer: limits.serverAnswerBytes
         case .notificationV1: limits.notificationV1Bytes

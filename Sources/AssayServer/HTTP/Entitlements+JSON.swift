@@ -66,7 +66,7 @@ extension JSONWriter {
 
     fileprivate mutating func app(_ app: AppEntitlements) {
         object { object in
-            object.member("environment", app.environment.rawValue)
+            object.member("environment", app.environment?.rawValue)
             object.member("bundleId", app.bundleId)
             object.member("store", app.store.rawValue)
             object.array("subscriptionGroups") { list in

@@ -90,8 +90,8 @@ extension AppEntitlements: WritableMessage, @unsafe ReadableMessage {
 
     init(_ m: Assay__V1__AppEntitlements) throws(MessageError) {
         self.init(
-            environment: try unsafe required(read(m.has_environment, m.environment)),
             bundleId: try unsafe required(read(m.has_bundle_id, m.bundle_id)))
+        environment = try unsafe read(m.has_environment, m.environment)
         subscriptionGroups = try unsafe models(
             m.subscription_groups, count: m.n_subscription_groups)
         nonConsumables = try unsafe models(m.non_consumables, count: m.n_non_consumables)
@@ -1278,6 +1278,9 @@ extension GooglePurchase: WritableMessage, @unsafe ReadableMessage {
 
 extension HuaweiPurchase: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(19, unreadableState)
+        output.set(18, trialFlag)
+        output.set(17, graceExpirationTime)
         output.set(16, developerPayload)
         output.set(15, autoRenewing)
         output.set(14, cancelTime)
@@ -1314,11 +1317,15 @@ extension HuaweiPurchase: WritableMessage, @unsafe ReadableMessage {
         cancelTime = unsafe read(m.has_cancel_time, m.cancel_time)
         autoRenewing = unsafe read(m.has_auto_renewing, m.auto_renewing)
         developerPayload = try unsafe read(m.has_developer_payload, m.developer_payload)
+        graceExpirationTime = unsafe read(m.has_grace_expiration_time, m.grace_expiration_time)
+        trialFlag = unsafe read(m.has_trial_flag, m.trial_flag)
+        unreadableState = unsafe read(m.has_unreadable_state, m.unreadable_state)
     }
 }
 
 extension HarmonyPurchase: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(15, unreadableState)
         output.set(14, signedTime)
         output.set(13, developerPayload)
         output.set(12, revocationReasonCode)
@@ -1351,6 +1358,7 @@ extension HarmonyPurchase: WritableMessage, @unsafe ReadableMessage {
         revocationReasonCode = unsafe read(m.has_revocation_reason_code, m.revocation_reason_code)
         developerPayload = try unsafe read(m.has_developer_payload, m.developer_payload)
         signedTime = unsafe read(m.has_signed_time, m.signed_time)
+        unreadableState = unsafe read(m.has_unreadable_state, m.unreadable_state)
     }
 }
 
@@ -1417,6 +1425,11 @@ extension HarmonyNotification: WritableMessage, @unsafe ReadableMessage {
 
 extension GoogleNotification: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(17, respondBy)
+        output.set(16, obfuscatedProfileId)
+        output.set(15, obfuscatedAccountId)
+        output.set(14, refundReason)
+        output.set(13, pendingRefundToken)
         output.set(12, refundType)
         output.set(11, productType)
         output.set(10, orderId)
@@ -1445,5 +1458,43 @@ extension GoogleNotification: WritableMessage, @unsafe ReadableMessage {
         orderId = try unsafe read(m.has_order_id, m.order_id)
         productType = unsafe read(m.has_product_type, m.product_type)
         refundType = unsafe read(m.has_refund_type, m.refund_type)
+        pendingRefundToken = try unsafe read(m.has_pending_refund_token, m.pending_refund_token)
+        refundReason = unsafe read(m.has_refund_reason, m.refund_reason)
+        obfuscatedAccountId = try unsafe read(m.has_obfuscated_account_id, m.obfuscated_account_id)
+        obfuscatedProfileId = try unsafe read(m.has_obfuscated_profile_id, m.obfuscated_profile_id)
+        respondBy = unsafe read(m.has_respond_by, m.respond_by)
+    }
+}
+
+extension HuaweiNotification: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(12, latestReceiptInfo)
+        output.set(11, expirationIntent)
+        output.set(10, autoRenewStatus)
+        output.set(9, refundPayOrderId)
+        output.set(8, cancellationDate)
+        output.set(7, orderId)
+        output.set(6, purchaseToken)
+        output.set(5, subscriptionId)
+        output.set(4, productId)
+        output.set(3, applicationId)
+        output.set(2, environment)
+        output.set(1, notificationType)
+    }
+
+    init(_ m: Assay__V1__HuaweiNotification) throws(MessageError) {
+        self.init()
+        notificationType = unsafe read(m.has_notification_type, m.notification_type)
+        environment = try unsafe read(m.has_environment, m.environment)
+        applicationId = try unsafe read(m.has_application_id, m.application_id)
+        productId = try unsafe read(m.has_product_id, m.product_id)
+        subscriptionId = try unsafe read(m.has_subscription_id, m.subscription_id)
+        purchaseToken = try unsafe read(m.has_purchase_token, m.purchase_token)
+        orderId = try unsafe read(m.has_order_id, m.order_id)
+        cancellationDate = unsafe read(m.has_cancellation_date, m.cancellation_date)
+        refundPayOrderId = try unsafe read(m.has_refund_pay_order_id, m.refund_pay_order_id)
+        autoRenewStatus = unsafe read(m.has_auto_renew_status, m.auto_renew_status)
+        expirationIntent = unsafe read(m.has_expiration_intent, m.expiration_intent)
+        latestReceiptInfo = try unsafe read(m.latest_receipt_info)
     }
 }

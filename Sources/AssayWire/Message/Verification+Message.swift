@@ -32,7 +32,7 @@ extension Verification: WritableMessage, @unsafe ReadableMessage {
         case .serverAnswer(let answer): output.nest(14, answer)
         case .notificationV1(let notification): output.nest(15, notification)
         case .googlePurchase, .huaweiPurchase, .harmonyPurchase, .harmonySubscription,
-            .harmonyNotification, .googleNotification:
+            .harmonyNotification, .googleNotification, .huaweiNotification:
             break
         }
     }
@@ -46,6 +46,7 @@ extension Verification: WritableMessage, @unsafe ReadableMessage {
         case .harmonySubscription(let payload): output.set(22, payload)
         case .harmonyNotification(let payload): output.set(23, payload)
         case .googleNotification(let payload): output.set(24, payload)
+        case .huaweiNotification(let payload): output.set(25, payload)
         default: break
         }
     }
@@ -100,6 +101,8 @@ extension Verification: WritableMessage, @unsafe ReadableMessage {
             .harmonyNotification(try required(unsafe verified(m.harmony_notification)))
         case ASSAY__V1__VERIFICATION__PAYLOAD_GOOGLE_NOTIFICATION:
             .googleNotification(try required(unsafe verified(m.google_notification)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_HUAWEI_NOTIFICATION:
+            .huaweiNotification(try required(unsafe verified(m.huawei_notification)))
         default: nil
         }
     }

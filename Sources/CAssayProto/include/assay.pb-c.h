@@ -94,6 +94,7 @@ typedef struct Assay__V1__HarmonyPurchase Assay__V1__HarmonyPurchase;
 typedef struct Assay__V1__HarmonySubscription Assay__V1__HarmonySubscription;
 typedef struct Assay__V1__HarmonyNotification Assay__V1__HarmonyNotification;
 typedef struct Assay__V1__GoogleNotification Assay__V1__GoogleNotification;
+typedef struct Assay__V1__HuaweiNotification Assay__V1__HuaweiNotification;
 
 
 /* --- enums --- */
@@ -230,7 +231,11 @@ typedef enum _Assay__V1__EvidenceKind {
   /*
    * A notification of Google Play: JSON with the OIDC token and the body of a Pub/Sub push.
    */
-  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_GOOGLE_NOTIFICATION = 15
+  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_GOOGLE_NOTIFICATION = 15,
+  /*
+   * A notification of Huawei AppGallery on Android (HMS): its POST body.
+   */
+  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_HUAWEI_NOTIFICATION = 16
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__EVIDENCE_KIND)
 } Assay__V1__EvidenceKind;
 /*
@@ -1116,7 +1121,8 @@ struct  Assay__V1__AppEntitlements
 {
   ProtobufCMessage base;
   /*
-   * The environment of the evidence, in Apple's spelling.
+   * The environment of the evidence, in Apple's spelling. Absent at Google Play, whose evidence names
+   * none.
    */
   protobuf_c_boolean has_environment;
   ProtobufCBinaryData environment;
@@ -1650,7 +1656,8 @@ typedef enum {
   ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_PURCHASE = 21,
   ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_SUBSCRIPTION = 22,
   ASSAY__V1__VERIFICATION__PAYLOAD_HARMONY_NOTIFICATION = 23,
-  ASSAY__V1__VERIFICATION__PAYLOAD_GOOGLE_NOTIFICATION = 24
+  ASSAY__V1__VERIFICATION__PAYLOAD_GOOGLE_NOTIFICATION = 24,
+  ASSAY__V1__VERIFICATION__PAYLOAD_HUAWEI_NOTIFICATION = 25
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__VERIFICATION__PAYLOAD__CASE)
 } Assay__V1__Verification__PayloadCase;
 
@@ -1775,6 +1782,10 @@ struct  Assay__V1__Verification
      * Payload of GOOGLE_NOTIFICATION.
      */
     Assay__V1__GoogleNotification *google_notification;
+    /*
+     * Payload of HUAWEI_NOTIFICATION.
+     */
+    Assay__V1__HuaweiNotification *huawei_notification;
   };
 };
 #define ASSAY__V1__VERIFICATION__INIT \
@@ -3896,13 +3907,15 @@ struct  Assay__V1__PurchaseInfoMember
 
 /*
  * A purchase that Google Play signed: the JSON of Purchase.getOriginalJson(). It does not say what
- * happened since: expiry, renewal, refund, acknowledgement.
+ * happened since: expiry, renewal, refund, acknowledgement. Nor does it name an environment: only
+ * Google's API knows a test purchase (testPurchase).
  */
 struct  Assay__V1__GooglePurchase
 {
   ProtobufCMessage base;
   /*
-   * Order identifier, such as GPA.1234-5678-9012-34567. Absent in test purchases.
+   * Order identifier, such as GPA.1234-5678-9012-34567. Promotion codes, pending and cached
+   * purchases can have none.
    */
   protobuf_c_boolean has_order_id;
   ProtobufCBinaryData order_id;
@@ -3975,7 +3988,7 @@ struct  Assay__V1__HuaweiPurchase
 {
   ProtobufCMessage base;
   /*
-   * Order identifier.
+   * Order identifier: a subscription has one for each charge.
    */
   protobuf_c_boolean has_order_id;
   ProtobufCBinaryData order_id;
@@ -4005,12 +4018,12 @@ struct  Assay__V1__HuaweiPurchase
   protobuf_c_boolean has_purchase_time;
   int64_t purchase_time;
   /*
-   * 0 purchased, 1 canceled, 2 refunded, 3 pending.
+   * -1 initialized, 0 purchased, 1 canceled, 2 refunded, 3 pending.
    */
   protobuf_c_boolean has_purchase_state;
   int32_t purchase_state;
   /*
-   * Names the purchase for Huawei's API.
+   * Names the purchase for Huawei's API. All charges of a subscription have the same.
    */
   protobuf_c_boolean has_purchase_token;
   ProtobufCBinaryData purchase_token;
@@ -4030,7 +4043,8 @@ struct  Assay__V1__HuaweiPurchase
   protobuf_c_boolean has_subscription_id;
   ProtobufCBinaryData subscription_id;
   /*
-   * Whether the subscription was in force at the signature (subIsvalid).
+   * Whether the subscription was in force at the signature (subIsvalid). If false, it does not
+   * entitle, whatever the dates.
    */
   protobuf_c_boolean has_sub_isvalid;
   protobuf_c_boolean sub_isvalid;
@@ -4054,10 +4068,27 @@ struct  Assay__V1__HuaweiPurchase
    */
   protobuf_c_boolean has_developer_payload;
   ProtobufCBinaryData developer_payload;
+  /*
+   * End of the grace period, in milliseconds since 1970: the subscription stays in force while Huawei
+   * tries to charge.
+   */
+  protobuf_c_boolean has_grace_expiration_time;
+  int64_t grace_expiration_time;
+  /*
+   * 1: the period is a free trial.
+   */
+  protobuf_c_boolean has_trial_flag;
+  int32_t trial_flag;
+  /*
+   * Whether a member that could take the purchase back is there and can't be read. The state is
+   * UNKNOWN then.
+   */
+  protobuf_c_boolean has_unreadable_state;
+  protobuf_c_boolean unreadable_state;
 };
 #define ASSAY__V1__HUAWEI_PURCHASE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__huawei_purchase__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL} }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, 0 }
 
 
 /*
@@ -4136,10 +4167,16 @@ struct  Assay__V1__HarmonyPurchase
    */
   protobuf_c_boolean has_signed_time;
   int64_t signed_time;
+  /*
+   * Whether a member that could take the purchase back is there and can't be read. The state is
+   * UNKNOWN then.
+   */
+  protobuf_c_boolean has_unreadable_state;
+  protobuf_c_boolean unreadable_state;
 };
 #define ASSAY__V1__HARMONY_PURCHASE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__harmony_purchase__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0 }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, 0 }
 
 
 /*
@@ -4180,7 +4217,8 @@ struct  Assay__V1__HarmonySubscription
   protobuf_c_boolean has_purchase_token;
   ProtobufCBinaryData purchase_token;
   /*
-   * The state by Huawei's number; 1 is active.
+   * The state by Huawei's number: 1 active, 2 expired, 3 charging is retried, 5 revoked. Another one
+   * does not entitle.
    */
   protobuf_c_boolean has_status;
   int32_t status;
@@ -4301,12 +4339,14 @@ struct  Assay__V1__GoogleNotification
   int64_t event_time_millis;
   /*
    * What it is about: subscriptionNotification, oneTimeProductNotification,
-   * voidedPurchaseNotification or testNotification.
+   * voidedPurchaseNotification, pendingRefundReviewNotification or testNotification; the name of a
+   * member that Google added later.
    */
   protobuf_c_boolean has_about;
   ProtobufCBinaryData about;
   /*
-   * The event by Google's number, of a subscription or a one-time product.
+   * The event by Google's number, of a subscription or a one-time product. Absent if it is about
+   * something else.
    */
   protobuf_c_boolean has_notification_type;
   int32_t notification_type;
@@ -4340,10 +4380,108 @@ struct  Assay__V1__GoogleNotification
    */
   protobuf_c_boolean has_refund_type;
   int32_t refund_type;
+  /*
+   * Names a refund that waits for the backend's word: send it with orders.reviewrefund.
+   */
+  protobuf_c_boolean has_pending_refund_token;
+  ProtobufCBinaryData pending_refund_token;
+  /*
+   * Why the customer asks for the refund, by Google's number.
+   */
+  protobuf_c_boolean has_refund_reason;
+  int32_t refund_reason;
+  /*
+   * The account of a pending refund that the app named in obfuscated form.
+   */
+  protobuf_c_boolean has_obfuscated_account_id;
+  ProtobufCBinaryData obfuscated_account_id;
+  /*
+   * The profile of a pending refund that the app named in obfuscated form.
+   */
+  protobuf_c_boolean has_obfuscated_profile_id;
+  ProtobufCBinaryData obfuscated_profile_id;
+  /*
+   * Until when Google waits for the backend's word about a pending refund: 24 hours after the event,
+   * in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_respond_by;
+  int64_t respond_by;
 };
 #define ASSAY__V1__GOOGLE_NOTIFICATION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__google_notification__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0 }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0 }
+
+
+/*
+ * A notification of Huawei AppGallery about a subscription on Android (HMS), version 2: the JSON of
+ * statusUpdateNotification, which Huawei signed.
+ */
+struct  Assay__V1__HuaweiNotification
+{
+  ProtobufCMessage base;
+  /*
+   * The event by Huawei's number.
+   */
+  protobuf_c_boolean has_notification_type;
+  int32_t notification_type;
+  /*
+   * PROD or Sandbox, as Huawei writes it.
+   */
+  protobuf_c_boolean has_environment;
+  ProtobufCBinaryData environment;
+  /*
+   * Huawei's identifier of the app.
+   */
+  protobuf_c_boolean has_application_id;
+  ProtobufCBinaryData application_id;
+  /*
+   * The product.
+   */
+  protobuf_c_boolean has_product_id;
+  ProtobufCBinaryData product_id;
+  /*
+   * Identifier of the subscription, which all its periods share.
+   */
+  protobuf_c_boolean has_subscription_id;
+  ProtobufCBinaryData subscription_id;
+  /*
+   * Names the subscription for Huawei's API.
+   */
+  protobuf_c_boolean has_purchase_token;
+  ProtobufCBinaryData purchase_token;
+  /*
+   * Identifier of the order.
+   */
+  protobuf_c_boolean has_order_id;
+  ProtobufCBinaryData order_id;
+  /*
+   * When the subscription was canceled or refunded, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_cancellation_date;
+  int64_t cancellation_date;
+  /*
+   * Identifier of the refund.
+   */
+  protobuf_c_boolean has_refund_pay_order_id;
+  ProtobufCBinaryData refund_pay_order_id;
+  /*
+   * Whether the subscription renews: 1 yes, 0 no.
+   */
+  protobuf_c_boolean has_auto_renew_status;
+  int32_t auto_renew_status;
+  /*
+   * Why a renewal failed, by Huawei's number.
+   */
+  protobuf_c_boolean has_expiration_intent;
+  int32_t expiration_intent;
+  /*
+   * The last order, with a signature of its own that verified.
+   */
+  Assay__V1__HuaweiPurchase *latest_receipt_info;
+};
+#define ASSAY__V1__HUAWEI_NOTIFICATION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__huawei_notification__descriptor) \
+    , 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, NULL }
 
 
 /* Assay__V1__RequestHead methods */
@@ -5847,6 +5985,25 @@ Assay__V1__GoogleNotification *
 void   assay__v1__google_notification__free_unpacked
                      (Assay__V1__GoogleNotification *message,
                       ProtobufCAllocator *allocator);
+/* Assay__V1__HuaweiNotification methods */
+void   assay__v1__huawei_notification__init
+                     (Assay__V1__HuaweiNotification         *message);
+size_t assay__v1__huawei_notification__get_packed_size
+                     (const Assay__V1__HuaweiNotification   *message);
+size_t assay__v1__huawei_notification__pack
+                     (const Assay__V1__HuaweiNotification   *message,
+                      uint8_t             *out);
+size_t assay__v1__huawei_notification__pack_to_buffer
+                     (const Assay__V1__HuaweiNotification   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__HuaweiNotification *
+       assay__v1__huawei_notification__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__huawei_notification__free_unpacked
+                     (Assay__V1__HuaweiNotification *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Assay__V1__RequestHead_Closure)
@@ -6086,6 +6243,9 @@ typedef void (*Assay__V1__HarmonyNotification_Closure)
 typedef void (*Assay__V1__GoogleNotification_Closure)
                  (const Assay__V1__GoogleNotification *message,
                   void *closure_data);
+typedef void (*Assay__V1__HuaweiNotification_Closure)
+                 (const Assay__V1__HuaweiNotification *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -6177,6 +6337,7 @@ extern const ProtobufCMessageDescriptor assay__v1__harmony_purchase__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__harmony_subscription__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__harmony_notification__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__google_notification__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__huawei_notification__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -89,6 +89,8 @@ export type EvidenceKind =
   | 'HARMONY_NOTIFICATION'
   /** A notification of Google Play: JSON with the OIDC token and the body of a Pub/Sub push. */
   | 'GOOGLE_NOTIFICATION'
+  /** A notification of Huawei AppGallery on Android (HMS): its POST body. */
+  | 'HUAWEI_NOTIFICATION'
   | 'UNRECOGNIZED'
 
 /**
@@ -559,7 +561,10 @@ export interface EntitlementRefresh {
 
 /** What a customer owns in one app and environment. */
 export interface AppEntitlements {
-  /** The environment of the evidence, in Apple's spelling. */
+  /**
+   * The environment of the evidence, in Apple's spelling. Absent at Google Play, whose evidence
+   * names none.
+   */
   environment?: string
   /** The app's bundle identifier; at other stores its package. */
   bundleId?: string
@@ -847,6 +852,8 @@ export interface Verification {
   harmonyNotification?: HarmonyNotification
   /** Payload of GOOGLE_NOTIFICATION. */
   googleNotification?: GoogleNotification
+  /** Payload of HUAWEI_NOTIFICATION. */
+  huaweiNotification?: HuaweiNotification
   /**
    * Names this statement: its kind, what it is about, and when Apple signed it. Store evidence
    * under this key, so that a refund never loses to the purchase. Of a notification, its
@@ -1759,10 +1766,14 @@ export interface PurchaseInfoMember {
 
 /**
  * A purchase that Google Play signed: the JSON of Purchase.getOriginalJson(). It does not say what
- * happened since: expiry, renewal, refund, acknowledgement.
+ * happened since: expiry, renewal, refund, acknowledgement. Nor does it name an environment: only
+ * Google's API knows a test purchase (testPurchase).
  */
 export interface GooglePurchase {
-  /** Order identifier, such as GPA.1234-5678-9012-34567. Absent in test purchases. */
+  /**
+   * Order identifier, such as GPA.1234-5678-9012-34567. Promotion codes, pending and cached
+   * purchases can have none.
+   */
   orderId?: string
   /** The app. */
   packageName?: string
@@ -1793,7 +1804,7 @@ export interface GooglePurchase {
  * not say what happened since.
  */
 export interface HuaweiPurchase {
-  /** Order identifier. */
+  /** Order identifier: a subscription has one for each charge. */
   orderId?: string
   /** The app. */
   packageName?: string
@@ -1805,9 +1816,9 @@ export interface HuaweiPurchase {
   kind?: number
   /** When it was bought, in milliseconds since 1970. */
   purchaseTime?: bigint
-  /** 0 purchased, 1 canceled, 2 refunded, 3 pending. */
+  /** -1 initialized, 0 purchased, 1 canceled, 2 refunded, 3 pending. */
   purchaseState?: number
-  /** Names the purchase for Huawei's API. */
+  /** Names the purchase for Huawei's API. All charges of a subscription have the same. */
   purchaseToken?: string
   /** 0 sandbox, 1 promotion code; absent for a paid purchase. */
   purchaseType?: number
@@ -1815,7 +1826,10 @@ export interface HuaweiPurchase {
   quantity?: number
   /** Identifier of the subscription, which all its periods share. */
   subscriptionId?: string
-  /** Whether the subscription was in force at the signature (subIsvalid). */
+  /**
+   * Whether the subscription was in force at the signature (subIsvalid). If false, it does not
+   * entitle, whatever the dates.
+   */
   subIsvalid?: boolean
   /** End of the subscription's period, in milliseconds since 1970. */
   expirationDate?: bigint
@@ -1825,6 +1839,18 @@ export interface HuaweiPurchase {
   autoRenewing?: boolean
   /** Text that the app added to the purchase. */
   developerPayload?: string
+  /**
+   * End of the grace period, in milliseconds since 1970: the subscription stays in force while
+   * Huawei tries to charge.
+   */
+  graceExpirationTime?: bigint
+  /** 1: the period is a free trial. */
+  trialFlag?: number
+  /**
+   * Whether a member that could take the purchase back is there and can't be read. The state is
+   * UNKNOWN then.
+   */
+  unreadableState?: boolean
 }
 
 /** A purchase that Huawei's IAP Kit signed on HarmonyOS (PurchaseOrderPayload). */
@@ -1857,6 +1883,11 @@ export interface HarmonyPurchase {
   developerPayload?: string
   /** When Huawei signed this payload, in milliseconds since 1970. */
   signedTime?: bigint
+  /**
+   * Whether a member that could take the purchase back is there and can't be read. The state is
+   * UNKNOWN then.
+   */
+  unreadableState?: boolean
 }
 
 /**
@@ -1876,7 +1907,10 @@ export interface HarmonySubscription {
   subscriptionId?: string
   /** Names the subscription for Huawei's API. */
   purchaseToken?: string
-  /** The state by Huawei's number; 1 is active. */
+  /**
+   * The state by Huawei's number: 1 active, 2 expired, 3 charging is retried, 5 revoked. Another
+   * one does not entitle.
+   */
   status?: number
   /** End of the period, in milliseconds since 1970. */
   expiresTime?: bigint
@@ -1930,10 +1964,14 @@ export interface GoogleNotification {
   eventTimeMillis?: bigint
   /**
    * What it is about: subscriptionNotification, oneTimeProductNotification,
-   * voidedPurchaseNotification or testNotification.
+   * voidedPurchaseNotification, pendingRefundReviewNotification or testNotification; the name of a
+   * member that Google added later.
    */
   about?: string
-  /** The event by Google's number, of a subscription or a one-time product. */
+  /**
+   * The event by Google's number, of a subscription or a one-time product. Absent if it is about
+   * something else.
+   */
   notificationType?: number
   /** Names the purchase for Google's API. Absent in a test. */
   purchaseToken?: string
@@ -1947,4 +1985,48 @@ export interface GoogleNotification {
   productType?: number
   /** 1 full refund, 2 partial refund by quantity, of a voided purchase. */
   refundType?: number
+  /** Names a refund that waits for the backend's word: send it with orders.reviewrefund. */
+  pendingRefundToken?: string
+  /** Why the customer asks for the refund, by Google's number. */
+  refundReason?: number
+  /** The account of a pending refund that the app named in obfuscated form. */
+  obfuscatedAccountId?: string
+  /** The profile of a pending refund that the app named in obfuscated form. */
+  obfuscatedProfileId?: string
+  /**
+   * Until when Google waits for the backend's word about a pending refund: 24 hours after the
+   * event, in milliseconds since 1970.
+   */
+  respondBy?: bigint
+}
+
+/**
+ * A notification of Huawei AppGallery about a subscription on Android (HMS), version 2: the JSON of
+ * statusUpdateNotification, which Huawei signed.
+ */
+export interface HuaweiNotification {
+  /** The event by Huawei's number. */
+  notificationType?: number
+  /** PROD or Sandbox, as Huawei writes it. */
+  environment?: string
+  /** Huawei's identifier of the app. */
+  applicationId?: string
+  /** The product. */
+  productId?: string
+  /** Identifier of the subscription, which all its periods share. */
+  subscriptionId?: string
+  /** Names the subscription for Huawei's API. */
+  purchaseToken?: string
+  /** Identifier of the order. */
+  orderId?: string
+  /** When the subscription was canceled or refunded, in milliseconds since 1970. */
+  cancellationDate?: bigint
+  /** Identifier of the refund. */
+  refundPayOrderId?: string
+  /** Whether the subscription renews: 1 yes, 0 no. */
+  autoRenewStatus?: number
+  /** Why a renewal failed, by Huawei's number. */
+  expirationIntent?: number
+  /** The last order, with a signature of its own that verified. */
+  latestReceiptInfo?: HuaweiPurchase
 }

@@ -18,7 +18,7 @@ export const EvidenceKind = [
   'UNSPECIFIED', 'TRANSACTION', 'RENEWAL_INFO', 'APP_TRANSACTION', 'NOTIFICATION',
   'REALTIME_REQUEST', 'APP_RECEIPT', 'TRANSACTION_RECEIPT', 'SERVER_ANSWER', 'NOTIFICATION_V1',
   'GOOGLE_PURCHASE', 'HUAWEI_PURCHASE', 'HARMONY_PURCHASE', 'HARMONY_SUBSCRIPTION',
-  'HARMONY_NOTIFICATION', 'GOOGLE_NOTIFICATION',
+  'HARMONY_NOTIFICATION', 'GOOGLE_NOTIFICATION', 'HUAWEI_NOTIFICATION',
 ]
 
 export const Verdict = [
@@ -116,6 +116,7 @@ export const HarmonyPurchase = {}
 export const HarmonySubscription = {}
 export const HarmonyNotification = {}
 export const GoogleNotification = {}
+export const HuaweiNotification = {}
 
 Object.assign(RequestHead, {
   1: ['id', 'uint64'],
@@ -364,21 +365,22 @@ Object.assign(Verification, {
   4: ['environment', 'string'],
   5: ['dedupKey', 'string'],
   6: ['certificate', SigningCertificate],
-  7: ['transaction', JWSTransactionDecodedPayload, false, [8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24]],
-  8: ['renewalInfo', JWSRenewalInfoDecodedPayload, false, [7, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24]],
-  9: ['appTransaction', AppTransaction, false, [7, 8, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24]],
-  10: ['notification', VerifiedNotification, false, [7, 8, 9, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24]],
-  11: ['realtimeRequest', DecodedRealtimeRequestBody, false, [7, 8, 9, 10, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24]],
-  12: ['appReceipt', AppReceipt, false, [7, 8, 9, 10, 11, 13, 14, 15, 19, 20, 21, 22, 23, 24]],
-  13: ['transactionReceipt', TransactionReceipt, false, [7, 8, 9, 10, 11, 12, 14, 15, 19, 20, 21, 22, 23, 24]],
-  14: ['serverAnswer', ServerAnswer, false, [7, 8, 9, 10, 11, 12, 13, 15, 19, 20, 21, 22, 23, 24]],
-  15: ['notificationV1', VerifiedNotificationV1, false, [7, 8, 9, 10, 11, 12, 13, 14, 19, 20, 21, 22, 23, 24]],
-  19: ['googlePurchase', GooglePurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 22, 23, 24]],
-  20: ['huaweiPurchase', HuaweiPurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 21, 22, 23, 24]],
-  21: ['harmonyPurchase', HarmonyPurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 22, 23, 24]],
-  22: ['harmonySubscription', HarmonySubscription, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 23, 24]],
-  23: ['harmonyNotification', HarmonyNotification, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 24]],
-  24: ['googleNotification', GoogleNotification, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23]],
+  7: ['transaction', JWSTransactionDecodedPayload, false, [8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24, 25]],
+  8: ['renewalInfo', JWSRenewalInfoDecodedPayload, false, [7, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24, 25]],
+  9: ['appTransaction', AppTransaction, false, [7, 8, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24, 25]],
+  10: ['notification', VerifiedNotification, false, [7, 8, 9, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24, 25]],
+  11: ['realtimeRequest', DecodedRealtimeRequestBody, false, [7, 8, 9, 10, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24, 25]],
+  12: ['appReceipt', AppReceipt, false, [7, 8, 9, 10, 11, 13, 14, 15, 19, 20, 21, 22, 23, 24, 25]],
+  13: ['transactionReceipt', TransactionReceipt, false, [7, 8, 9, 10, 11, 12, 14, 15, 19, 20, 21, 22, 23, 24, 25]],
+  14: ['serverAnswer', ServerAnswer, false, [7, 8, 9, 10, 11, 12, 13, 15, 19, 20, 21, 22, 23, 24, 25]],
+  15: ['notificationV1', VerifiedNotificationV1, false, [7, 8, 9, 10, 11, 12, 13, 14, 19, 20, 21, 22, 23, 24, 25]],
+  19: ['googlePurchase', GooglePurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 22, 23, 24, 25]],
+  20: ['huaweiPurchase', HuaweiPurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 21, 22, 23, 24, 25]],
+  21: ['harmonyPurchase', HarmonyPurchase, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 22, 23, 24, 25]],
+  22: ['harmonySubscription', HarmonySubscription, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 23, 24, 25]],
+  23: ['harmonyNotification', HarmonyNotification, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 24, 25]],
+  24: ['googleNotification', GoogleNotification, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 25]],
+  25: ['huaweiNotification', HuaweiNotification, false, [7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24]],
   16: ['evidenceKey', 'string'],
   17: ['unwrapped', 'string'],
   18: ['state', 'string'],
@@ -863,6 +865,9 @@ Object.assign(HuaweiPurchase, {
   14: ['cancelTime', 'int64'],
   15: ['autoRenewing', 'bool'],
   16: ['developerPayload', 'string'],
+  17: ['graceExpirationTime', 'int64'],
+  18: ['trialFlag', 'int32'],
+  19: ['unreadableState', 'bool'],
 })
 
 Object.assign(HarmonyPurchase, {
@@ -880,6 +885,7 @@ Object.assign(HarmonyPurchase, {
   12: ['revocationReasonCode', 'int32'],
   13: ['developerPayload', 'string'],
   14: ['signedTime', 'int64'],
+  15: ['unreadableState', 'bool'],
 })
 
 Object.assign(HarmonySubscription, {
@@ -922,6 +928,26 @@ Object.assign(GoogleNotification, {
   10: ['orderId', 'string'],
   11: ['productType', 'int32'],
   12: ['refundType', 'int32'],
+  13: ['pendingRefundToken', 'string'],
+  14: ['refundReason', 'int32'],
+  15: ['obfuscatedAccountId', 'string'],
+  16: ['obfuscatedProfileId', 'string'],
+  17: ['respondBy', 'int64'],
+})
+
+Object.assign(HuaweiNotification, {
+  1: ['notificationType', 'int32'],
+  2: ['environment', 'string'],
+  3: ['applicationId', 'string'],
+  4: ['productId', 'string'],
+  5: ['subscriptionId', 'string'],
+  6: ['purchaseToken', 'string'],
+  7: ['orderId', 'string'],
+  8: ['cancellationDate', 'int64'],
+  9: ['refundPayOrderId', 'string'],
+  10: ['autoRenewStatus', 'int32'],
+  11: ['expirationIntent', 'int32'],
+  12: ['latestReceiptInfo', HuaweiPurchase],
 })
 
 // Fields that narrow what the caller accepts: the names by message.

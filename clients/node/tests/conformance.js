@@ -8,6 +8,7 @@ const PAYLOADS = [
   'transaction', 'renewalInfo', 'appTransaction', 'notification', 'realtimeRequest', 'appReceipt',
   'transactionReceipt', 'serverAnswer', 'notificationV1', 'googlePurchase', 'huaweiPurchase',
   'harmonyPurchase', 'harmonySubscription', 'harmonyNotification', 'googleNotification',
+  'huaweiNotification',
 ]
 
 // What was read, because thousands of calls can send the same file.

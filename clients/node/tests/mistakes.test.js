@@ -10,7 +10,7 @@ import { client, serve } from './peer.js'
 
 const kind = 'TRANSACTION'
 const known = { bundleId: 'com.example.game' }
-const KINDS = /there are 'TRANSACTION', 'RENEWAL_INFO', .*, 'GOOGLE_NOTIFICATION'$/
+const KINDS = /there are 'TRANSACTION', 'RENEWAL_INFO', .*, 'HUAWEI_NOTIFICATION'$/
 
 const verify = (call, options) => (service) => service.verify('a', call, options)
 const verifies = (evidence) => (service) => service.verify(evidence, { kind })

@@ -22,7 +22,8 @@ Answer = Tuple[ResponseHead, bytes]
 PAYLOADS = (
     "transaction", "renewal_info", "app_transaction", "notification", "realtime_request", "app_receipt",
     "transaction_receipt", "server_answer", "notification_v1", "google_purchase", "huawei_purchase",
-    "harmony_purchase", "harmony_subscription", "harmony_notification", "google_notification")
+    "harmony_purchase", "harmony_subscription", "harmony_notification", "google_notification",
+    "huawei_notification")
 
 
 @dataclass

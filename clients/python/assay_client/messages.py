@@ -52,6 +52,7 @@ __all__ = [
     "HarmonySubscription",
     "HealthCall",
     "HealthResult",
+    "HuaweiNotification",
     "HuaweiPurchase",
     "InAppPurchaseReceipt",
     "InAppSelection",
@@ -212,6 +213,8 @@ class EvidenceKind(Enumeration):
     """A notification of Huawei's IAP Kit for HarmonyOS, as a JWS or as its POST body."""
     GOOGLE_NOTIFICATION = 15
     """A notification of Google Play: JSON with the OIDC token and the body of a Pub/Sub push."""
+    HUAWEI_NOTIFICATION = 16
+    """A notification of Huawei AppGallery on Android (HMS): its POST body."""
 
 
 class Verdict(Enumeration):
@@ -649,7 +652,8 @@ class AppEntitlements(Message):
     """What a customer owns in one app and environment."""
 
     environment: Optional[str] = None
-    """The environment of the evidence, in Apple's spelling."""
+    """The environment of the evidence, in Apple's spelling. Absent at Google Play, whose evidence
+    names none."""
     bundle_id: Optional[str] = None
     """The app's bundle identifier; at other stores its package."""
     subscription_groups: List[SubscriptionGroup] = field(default_factory=list)
@@ -925,6 +929,8 @@ class Verification(Message):
     """Payload of HARMONY_NOTIFICATION."""
     google_notification: Optional[GoogleNotification] = None
     """Payload of GOOGLE_NOTIFICATION."""
+    huawei_notification: Optional[HuaweiNotification] = None
+    """Payload of HUAWEI_NOTIFICATION."""
     evidence_key: Optional[str] = None
     """Names this statement: its kind, what it is about, and when Apple signed it. Store evidence
     under this key, so that a refund never loses to the purchase. Of a notification, its
@@ -1876,10 +1882,12 @@ class PurchaseInfoMember(Message):
 @dataclass
 class GooglePurchase(Message):
     """A purchase that Google Play signed: the JSON of Purchase.getOriginalJson(). It does not say
-    what happened since: expiry, renewal, refund, acknowledgement."""
+    what happened since: expiry, renewal, refund, acknowledgement. Nor does it name an environment:
+    only Google's API knows a test purchase (testPurchase)."""
 
     order_id: Optional[str] = None
-    """Order identifier, such as GPA.1234-5678-9012-34567. Absent in test purchases."""
+    """Order identifier, such as GPA.1234-5678-9012-34567. Promotion codes, pending and cached
+    purchases can have none."""
     package_name: Optional[str] = None
     """The app."""
     product_ids: List[str] = field(default_factory=list)
@@ -1910,7 +1918,7 @@ class HuaweiPurchase(Message):
     does not say what happened since."""
 
     order_id: Optional[str] = None
-    """Order identifier."""
+    """Order identifier: a subscription has one for each charge."""
     package_name: Optional[str] = None
     """The app."""
     application_id: Optional[str] = None
@@ -1922,9 +1930,9 @@ class HuaweiPurchase(Message):
     purchase_time: Optional[int] = None
     """When it was bought, in milliseconds since 1970."""
     purchase_state: Optional[int] = None
-    """0 purchased, 1 canceled, 2 refunded, 3 pending."""
+    """-1 initialized, 0 purchased, 1 canceled, 2 refunded, 3 pending."""
     purchase_token: Optional[str] = None
-    """Names the purchase for Huawei's API."""
+    """Names the purchase for Huawei's API. All charges of a subscription have the same."""
     purchase_type: Optional[int] = None
     """0 sandbox, 1 promotion code; absent for a paid purchase."""
     quantity: Optional[int] = None
@@ -1932,7 +1940,8 @@ class HuaweiPurchase(Message):
     subscription_id: Optional[str] = None
     """Identifier of the subscription, which all its periods share."""
     sub_isvalid: Optional[bool] = None
-    """Whether the subscription was in force at the signature (subIsvalid)."""
+    """Whether the subscription was in force at the signature (subIsvalid). If false, it does not
+    entitle, whatever the dates."""
     expiration_date: Optional[int] = None
     """End of the subscription's period, in milliseconds since 1970."""
     cancel_time: Optional[int] = None
@@ -1941,6 +1950,14 @@ class HuaweiPurchase(Message):
     """Whether the subscription renews, as of the signature."""
     developer_payload: Optional[str] = None
     """Text that the app added to the purchase."""
+    grace_expiration_time: Optional[int] = None
+    """End of the grace period, in milliseconds since 1970: the subscription stays in force while
+    Huawei tries to charge."""
+    trial_flag: Optional[int] = None
+    """1: the period is a free trial."""
+    unreadable_state: Optional[bool] = None
+    """Whether a member that could take the purchase back is there and can't be read. The state is
+    UNKNOWN then."""
 
 
 @dataclass
@@ -1976,6 +1993,9 @@ class HarmonyPurchase(Message):
     """Text that the app added to the purchase."""
     signed_time: Optional[int] = None
     """When Huawei signed this payload, in milliseconds since 1970."""
+    unreadable_state: Optional[bool] = None
+    """Whether a member that could take the purchase back is there and can't be read. The state is
+    UNKNOWN then."""
 
 
 @dataclass
@@ -1996,7 +2016,8 @@ class HarmonySubscription(Message):
     purchase_token: Optional[str] = None
     """Names the subscription for Huawei's API."""
     status: Optional[int] = None
-    """The state by Huawei's number; 1 is active."""
+    """The state by Huawei's number: 1 active, 2 expired, 3 charging is retried, 5 revoked. Another
+    one does not entitle."""
     expires_time: Optional[int] = None
     """End of the period, in milliseconds since 1970."""
     last_purchase_order: Optional[HarmonyPurchase] = None
@@ -2049,9 +2070,11 @@ class GoogleNotification(Message):
     """When it happened, in milliseconds since 1970."""
     about: Optional[str] = None
     """What it is about: subscriptionNotification, oneTimeProductNotification,
-    voidedPurchaseNotification or testNotification."""
+    voidedPurchaseNotification, pendingRefundReviewNotification or testNotification; the name of a
+    member that Google added later."""
     notification_type: Optional[int] = None
-    """The event by Google's number, of a subscription or a one-time product."""
+    """The event by Google's number, of a subscription or a one-time product. Absent if it is about
+    something else."""
     purchase_token: Optional[str] = None
     """Names the purchase for Google's API. Absent in a test."""
     subscription_id: Optional[str] = None
@@ -2064,6 +2087,48 @@ class GoogleNotification(Message):
     """1 subscription, 2 one-time product, of a voided purchase."""
     refund_type: Optional[int] = None
     """1 full refund, 2 partial refund by quantity, of a voided purchase."""
+    pending_refund_token: Optional[str] = None
+    """Names a refund that waits for the backend's word: send it with orders.reviewrefund."""
+    refund_reason: Optional[int] = None
+    """Why the customer asks for the refund, by Google's number."""
+    obfuscated_account_id: Optional[str] = None
+    """The account of a pending refund that the app named in obfuscated form."""
+    obfuscated_profile_id: Optional[str] = None
+    """The profile of a pending refund that the app named in obfuscated form."""
+    respond_by: Optional[int] = None
+    """Until when Google waits for the backend's word about a pending refund: 24 hours after the
+    event, in milliseconds since 1970."""
+
+
+@dataclass
+class HuaweiNotification(Message):
+    """A notification of Huawei AppGallery about a subscription on Android (HMS), version 2: the
+    JSON of statusUpdateNotification, which Huawei signed."""
+
+    notification_type: Optional[int] = None
+    """The event by Huawei's number."""
+    environment: Optional[str] = None
+    """PROD or Sandbox, as Huawei writes it."""
+    application_id: Optional[str] = None
+    """Huawei's identifier of the app."""
+    product_id: Optional[str] = None
+    """The product."""
+    subscription_id: Optional[str] = None
+    """Identifier of the subscription, which all its periods share."""
+    purchase_token: Optional[str] = None
+    """Names the subscription for Huawei's API."""
+    order_id: Optional[str] = None
+    """Identifier of the order."""
+    cancellation_date: Optional[int] = None
+    """When the subscription was canceled or refunded, in milliseconds since 1970."""
+    refund_pay_order_id: Optional[str] = None
+    """Identifier of the refund."""
+    auto_renew_status: Optional[int] = None
+    """Whether the subscription renews: 1 yes, 0 no."""
+    expiration_intent: Optional[int] = None
+    """Why a renewal failed, by Huawei's number."""
+    latest_receipt_info: Optional[HuaweiPurchase] = None
+    """The last order, with a signature of its own that verified."""
 
 
 RequestHead.FIELDS = {
@@ -2308,6 +2373,7 @@ Verification.FIELDS = {
     22: ("harmony_subscription", HarmonySubscription, False),
     23: ("harmony_notification", HarmonyNotification, False),
     24: ("google_notification", GoogleNotification, False),
+    25: ("huawei_notification", HuaweiNotification, False),
 }
 SigningCertificate.FIELDS = {
     1: ("serial", "string", False),
@@ -2742,6 +2808,9 @@ HuaweiPurchase.FIELDS = {
     14: ("cancel_time", "int64", False),
     15: ("auto_renewing", "bool", False),
     16: ("developer_payload", "string", False),
+    17: ("grace_expiration_time", "int64", False),
+    18: ("trial_flag", "int32", False),
+    19: ("unreadable_state", "bool", False),
 }
 HarmonyPurchase.FIELDS = {
     1: ("environment", "string", False),
@@ -2758,6 +2827,7 @@ HarmonyPurchase.FIELDS = {
     12: ("revocation_reason_code", "int32", False),
     13: ("developer_payload", "string", False),
     14: ("signed_time", "int64", False),
+    15: ("unreadable_state", "bool", False),
 }
 HarmonySubscription.FIELDS = {
     1: ("environment", "string", False),
@@ -2797,4 +2867,23 @@ GoogleNotification.FIELDS = {
     10: ("order_id", "string", False),
     11: ("product_type", "int32", False),
     12: ("refund_type", "int32", False),
+    13: ("pending_refund_token", "string", False),
+    14: ("refund_reason", "int32", False),
+    15: ("obfuscated_account_id", "string", False),
+    16: ("obfuscated_profile_id", "string", False),
+    17: ("respond_by", "int64", False),
+}
+HuaweiNotification.FIELDS = {
+    1: ("notification_type", "int32", False),
+    2: ("environment", "string", False),
+    3: ("application_id", "string", False),
+    4: ("product_id", "string", False),
+    5: ("subscription_id", "string", False),
+    6: ("purchase_token", "string", False),
+    7: ("order_id", "string", False),
+    8: ("cancellation_date", "int64", False),
+    9: ("refund_pay_order_id", "string", False),
+    10: ("auto_renew_status", "int32", False),
+    11: ("expiration_intent", "int32", False),
+    12: ("latest_receipt_info", HuaweiPurchase, False),
 }

@@ -16,7 +16,7 @@ from assay_client.messages import Verification
 from assay_client.testing import FakeClient
 
 BUNDLE = "com.example.game"
-KINDS = "there are TRANSACTION, RENEWAL_INFO, APP_TRANSACTION, .*, GOOGLE_NOTIFICATION"
+KINDS = "there are TRANSACTION, RENEWAL_INFO, APP_TRANSACTION, .*, HUAWEI_NOTIFICATION"
 HTTP = "^the peer is not an Assay server: this is HTTP: the port of --listen http://; a client needs"
 TLS_PORT = "^the peer is not an Assay server: this is TLS: write tls://"
 

@@ -65,7 +65,7 @@ package func verifyReceiptResponse(
             response.member("detail", detail)
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
             .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
-            .harmonySubscription, .harmonyNotification, .googleNotification:
+            .harmonySubscription, .harmonyNotification, .googleNotification, .huaweiNotification:
             response.member("status", VerifyReceiptStatus.malformed.rawValue)
             response.member("detail", detail)
         }

@@ -25,7 +25,7 @@ extension GooglePurchase {
 
 extension EvidenceClaims {
     init(_ purchase: GooglePurchase, digest: String) {
-        self.init(kind: .googlePurchase, environment: purchase.environment)
+        self.init(kind: .googlePurchase, environment: nil)
         carriesBundleId = true
         bundleId = purchase.packageName
         productId = purchase.productIds.first
@@ -33,13 +33,13 @@ extension EvidenceClaims {
         appAccountToken = purchase.obfuscatedAccountId
         transactionId = purchase.orderId
         purchaseDate = purchase.purchaseTime
-        setToken(purchase.purchaseToken, digest: digest)
+        purchaseToken = purchase.purchaseToken
+        setPurchase(purchase.purchaseToken, digest: digest)
     }
 
-    /// Names purchase and statement by the purchase token.
-    mutating func setToken(_ token: String?, digest: String) {
-        purchaseToken = token
-        purchase = token.map { PurchaseIdentity(purchaseToken: $0) }
-        statement = token.flatMap { Statement($0 + "/" + digest) }
+    /// Names the purchase, and with the digest that the store signed the statement about it.
+    mutating func setPurchase(_ id: String?, digest: String) {
+        purchase = id.map { PurchaseIdentity(purchaseToken: $0) }
+        statement = id.flatMap { Statement($0 + "/" + digest) }
     }
 }

@@ -45,11 +45,9 @@ extension VerificationRequest {
             environment: claims.environment, dedupKey: claims.dedupKey,
             evidenceKey: claims.evidenceKey)
         do throws(Refusal) {
-            try claims.checkOrigin(policy, expectations, log: log)
-            log?.begin(.signingDate, found: claims.effectiveDate(now).text)
-            let date = try claims.effectiveDate(now).timestamp()
-            try claims.check(expectations, effectiveDate: date, log: log)
+            try accept(claims)
             answer.evidence = .googleNotification(VerifiedPayload(notification, json: json))
+            if let remark = notification.remark { answer.detail += "; " + remark }
         } catch {
             log?.didRefuse()
             (answer.verdict, answer.detail) = (error.verdict, error.detail)

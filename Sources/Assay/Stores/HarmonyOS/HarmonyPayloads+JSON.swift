@@ -18,6 +18,11 @@ extension HarmonyPurchase {
         revocationReasonCode = members.lenientInt32("purchaseOrderRevocationReasonCode")
         developerPayload = members.lenientString("developerPayload")
         signedTime = members.lenientDate("signedTime")
+        let hasUnreadable = [
+            members.hasOther("revocationTime") { $0.lenientDate($1) },
+            members.hasOther("purchaseOrderRevocationReasonCode") { $0.lenientInt32($1) },
+        ]
+        if hasUnreadable.contains(true) { unreadableState = true }
     }
 }
 
@@ -37,6 +42,9 @@ extension HarmonySubscription {
             copy.expiresTime = status.lenientDate("expiresTime")
             copy.lastPurchaseOrder = try status.withObject("lastPurchaseOrder") {
                 order throws(JSONError) in HarmonyPurchase(from: &order)
+            }
+            if status.hasOther("status", than: { $0.lenientInt32($1) }) {
+                copy.lastPurchaseOrder?.unreadableState = true
             }
             copy.autoRenewStatusCode =
                 try status.withObject("renewalInfo") {

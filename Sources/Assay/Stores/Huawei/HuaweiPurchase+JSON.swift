@@ -22,6 +22,14 @@ extension HuaweiPurchase {
         subscriptionId = members.lenientString("subscriptionId")
         expirationDate = members.lenientDate("expirationDate")
         cancelTime = members.lenientDate("cancelTime")
+        graceExpirationTime = members.lenientDate("graceExpirationTime")
+        trialFlag = members.lenientInt32("trialFlag")
+        let hasUnreadable = [
+            members.hasOther("cancelTime") { $0.lenientDate($1) },
+            members.hasOther("subIsvalid") { $0.lenientBool($1) },
+            members.hasOther("purchaseType") { $0.lenientInt32($1) },
+        ]
+        if hasUnreadable.contains(true) { unreadableState = true }
     }
 }
 
@@ -33,6 +41,8 @@ extension EvidenceClaims {
         productId = purchase.productId
         transactionId = purchase.orderId
         purchaseDate = purchase.purchaseTime
-        setToken(purchase.purchaseToken, digest: digest)
+        // All charges of a subscription have one token; each has an order of its own.
+        purchaseToken = purchase.purchaseToken
+        setPurchase(purchase.orderId ?? purchase.purchaseToken, digest: digest)
     }
 }

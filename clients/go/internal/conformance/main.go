@@ -274,6 +274,7 @@ func verification(answer *assay.VerifyAnswer) outcome {
 		{"harmonySubscription", v.HarmonySubscription != nil},
 		{"harmonyNotification", v.HarmonyNotification != nil},
 		{"googleNotification", v.GoogleNotification != nil},
+		{"huaweiNotification", v.HuaweiNotification != nil},
 	} {
 		if payload.isSet {
 			result["payload"] = payload.name

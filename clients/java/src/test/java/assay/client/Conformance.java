@@ -364,7 +364,8 @@ public final class Conformance {
                 "harmonyPurchase", found.harmonyPurchase(),
                 "harmonySubscription", found.harmonySubscription(),
                 "harmonyNotification", found.harmonyNotification(),
-                "googleNotification", found.googleNotification());
+                "googleNotification", found.googleNotification(),
+                "huaweiNotification", found.huaweiNotification());
         return all.entrySet().stream().filter(entry -> entry.getValue() != null)
                 .map(Map.Entry::getKey).findFirst().orElse(null);
     }

@@ -7,7 +7,8 @@ import java.util.List;
 /**
  * What a customer owns in one app and environment.
  *
- * @param environment The environment of the evidence, in Apple's spelling.
+ * @param environment The environment of the evidence, in Apple's spelling. Absent at Google Play,
+ *     whose evidence names none.
  * @param bundleId The app's bundle identifier; at other stores its package.
  * @param subscriptionGroups By group identifier.
  * @param nonConsumables By product identifier.
@@ -83,7 +84,10 @@ public record AppEntitlements(String environment, String bundleId, List<Subscrip
 
         private Builder() {}
 
-        /** The environment of the evidence, in Apple's spelling. */
+        /**
+         * The environment of the evidence, in Apple's spelling. Absent at Google Play, whose
+         * evidence names none.
+         */
         public Builder environment(String environment) {
             this.environment = environment;
             return this;

@@ -43,6 +43,8 @@ public enum EvidenceKind {
     HARMONY_NOTIFICATION(14),
     /** A notification of Google Play: JSON with the OIDC token and the body of a Pub/Sub push. */
     GOOGLE_NOTIFICATION(15),
+    /** A notification of Huawei AppGallery on Android (HMS): its POST body. */
+    HUAWEI_NOTIFICATION(16),
     /** A number that this client does not know. */
     UNRECOGNIZED(-1);
 

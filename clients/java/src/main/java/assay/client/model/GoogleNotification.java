@@ -10,18 +10,29 @@ package assay.client.model;
  * @param packageName The app.
  * @param eventTimeMillis When it happened, in milliseconds since 1970.
  * @param about What it is about: subscriptionNotification, oneTimeProductNotification,
- *     voidedPurchaseNotification or testNotification.
+ *     voidedPurchaseNotification, pendingRefundReviewNotification or testNotification; the name of
+ *     a member that Google added later.
  * @param notificationType The event by Google's number, of a subscription or a one-time product.
+ *     Absent if it is about something else.
  * @param purchaseToken Names the purchase for Google's API. Absent in a test.
  * @param subscriptionId The product of a subscription, in notifications that name it.
  * @param sku The one-time product.
  * @param orderId Identifier of the order, of a voided purchase.
  * @param productType 1 subscription, 2 one-time product, of a voided purchase.
  * @param refundType 1 full refund, 2 partial refund by quantity, of a voided purchase.
+ * @param pendingRefundToken Names a refund that waits for the backend's word: send it with
+ *     orders.reviewrefund.
+ * @param refundReason Why the customer asks for the refund, by Google's number.
+ * @param obfuscatedAccountId The account of a pending refund that the app named in obfuscated form.
+ * @param obfuscatedProfileId The profile of a pending refund that the app named in obfuscated form.
+ * @param respondBy Until when Google waits for the backend's word about a pending refund: 24 hours
+ *     after the event, in milliseconds since 1970.
  */
 public record GoogleNotification(String messageId, String subscription, String packageName, Long
         eventTimeMillis, String about, Integer notificationType, String purchaseToken, String
-        subscriptionId, String sku, String orderId, Integer productType, Integer refundType) {
+        subscriptionId, String sku, String orderId, Integer productType, Integer refundType, String
+        pendingRefundToken, Integer refundReason, String obfuscatedAccountId, String
+        obfuscatedProfileId, Long respondBy) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -43,6 +54,11 @@ public record GoogleNotification(String messageId, String subscription, String p
                 case 10 -> b.orderId = in.text();
                 case 11 -> b.productType = (int) in.number();
                 case 12 -> b.refundType = (int) in.number();
+                case 13 -> b.pendingRefundToken = in.text();
+                case 14 -> b.refundReason = (int) in.number();
+                case 15 -> b.obfuscatedAccountId = in.text();
+                case 16 -> b.obfuscatedProfileId = in.text();
+                case 17 -> b.respondBy = in.number();
                 default -> in.skip();
             }
         }
@@ -86,6 +102,21 @@ public record GoogleNotification(String messageId, String subscription, String p
         if (refundType != null) {
             out.number(12, refundType);
         }
+        if (pendingRefundToken != null) {
+            out.text(13, pendingRefundToken);
+        }
+        if (refundReason != null) {
+            out.number(14, refundReason);
+        }
+        if (obfuscatedAccountId != null) {
+            out.text(15, obfuscatedAccountId);
+        }
+        if (obfuscatedProfileId != null) {
+            out.text(16, obfuscatedProfileId);
+        }
+        if (respondBy != null) {
+            out.number(17, respondBy);
+        }
     }
 
     /** Makes a GoogleNotification. What is not set is absent. */
@@ -102,6 +133,11 @@ public record GoogleNotification(String messageId, String subscription, String p
         private String orderId;
         private Integer productType;
         private Integer refundType;
+        private String pendingRefundToken;
+        private Integer refundReason;
+        private String obfuscatedAccountId;
+        private String obfuscatedProfileId;
+        private Long respondBy;
 
         private Builder() {}
 
@@ -131,14 +167,18 @@ public record GoogleNotification(String messageId, String subscription, String p
 
         /**
          * What it is about: subscriptionNotification, oneTimeProductNotification,
-         * voidedPurchaseNotification or testNotification.
+         * voidedPurchaseNotification, pendingRefundReviewNotification or testNotification; the name
+         * of a member that Google added later.
          */
         public Builder about(String about) {
             this.about = about;
             return this;
         }
 
-        /** The event by Google's number, of a subscription or a one-time product. */
+        /**
+         * The event by Google's number, of a subscription or a one-time product. Absent if it is
+         * about something else.
+         */
         public Builder notificationType(Integer notificationType) {
             this.notificationType = notificationType;
             return this;
@@ -180,11 +220,45 @@ public record GoogleNotification(String messageId, String subscription, String p
             return this;
         }
 
+        /** Names a refund that waits for the backend's word: send it with orders.reviewrefund. */
+        public Builder pendingRefundToken(String pendingRefundToken) {
+            this.pendingRefundToken = pendingRefundToken;
+            return this;
+        }
+
+        /** Why the customer asks for the refund, by Google's number. */
+        public Builder refundReason(Integer refundReason) {
+            this.refundReason = refundReason;
+            return this;
+        }
+
+        /** The account of a pending refund that the app named in obfuscated form. */
+        public Builder obfuscatedAccountId(String obfuscatedAccountId) {
+            this.obfuscatedAccountId = obfuscatedAccountId;
+            return this;
+        }
+
+        /** The profile of a pending refund that the app named in obfuscated form. */
+        public Builder obfuscatedProfileId(String obfuscatedProfileId) {
+            this.obfuscatedProfileId = obfuscatedProfileId;
+            return this;
+        }
+
+        /**
+         * Until when Google waits for the backend's word about a pending refund: 24 hours after the
+         * event, in milliseconds since 1970.
+         */
+        public Builder respondBy(Long respondBy) {
+            this.respondBy = respondBy;
+            return this;
+        }
+
         /** Returns the message. */
         public GoogleNotification build() {
             return new GoogleNotification(messageId, subscription, packageName, eventTimeMillis,
                 about, notificationType, purchaseToken, subscriptionId, sku, orderId, productType,
-                refundType);
+                refundType, pendingRefundToken, refundReason, obfuscatedAccountId,
+                obfuscatedProfileId, respondBy);
         }
     }
 }

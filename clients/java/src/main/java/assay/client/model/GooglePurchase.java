@@ -6,9 +6,11 @@ import java.util.List;
 
 /**
  * A purchase that Google Play signed: the JSON of Purchase.getOriginalJson(). It does not say what
- * happened since: expiry, renewal, refund, acknowledgement.
+ * happened since: expiry, renewal, refund, acknowledgement. Nor does it name an environment: only
+ * Google's API knows a test purchase (testPurchase).
  *
- * @param orderId Order identifier, such as GPA.1234-5678-9012-34567. Absent in test purchases.
+ * @param orderId Order identifier, such as GPA.1234-5678-9012-34567. Promotion codes, pending and
+ *     cached purchases can have none.
  * @param packageName The app.
  * @param productIds Product identifiers, of productId or productIds.
  * @param purchaseTime When it was bought, in milliseconds since 1970.
@@ -108,7 +110,10 @@ public record GooglePurchase(String orderId, String packageName, List<String> pr
 
         private Builder() {}
 
-        /** Order identifier, such as GPA.1234-5678-9012-34567. Absent in test purchases. */
+        /**
+         * Order identifier, such as GPA.1234-5678-9012-34567. Promotion codes, pending and cached
+         * purchases can have none.
+         */
         public Builder orderId(String orderId) {
             this.orderId = orderId;
             return this;

@@ -19,11 +19,13 @@ package assay.client.model;
  * @param revocationReasonCode Why it was refunded or revoked.
  * @param developerPayload Text that the app added to the purchase.
  * @param signedTime When Huawei signed this payload, in milliseconds since 1970.
+ * @param unreadableState Whether a member that could take the purchase back is there and can't be
+ *     read. The state is UNKNOWN then.
  */
 public record HarmonyPurchase(String environment, String applicationId, String packageName, String
         purchaseOrderId, String purchaseToken, String productId, Integer productType, Long
         purchaseTime, Integer quantity, Integer finishStatus, Long revocationTime, Integer
-        revocationReasonCode, String developerPayload, Long signedTime) {
+        revocationReasonCode, String developerPayload, Long signedTime, boolean unreadableState) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -47,6 +49,7 @@ public record HarmonyPurchase(String environment, String applicationId, String p
                 case 12 -> b.revocationReasonCode = (int) in.number();
                 case 13 -> b.developerPayload = in.text();
                 case 14 -> b.signedTime = in.number();
+                case 15 -> b.unreadableState = in.number() != 0;
                 default -> in.skip();
             }
         }
@@ -96,6 +99,9 @@ public record HarmonyPurchase(String environment, String applicationId, String p
         if (signedTime != null) {
             out.number(14, signedTime);
         }
+        if (unreadableState) {
+            out.number(15, unreadableState ? 1 : 0);
+        }
     }
 
     /** Makes a HarmonyPurchase. What is not set is absent. */
@@ -114,6 +120,7 @@ public record HarmonyPurchase(String environment, String applicationId, String p
         private Integer revocationReasonCode;
         private String developerPayload;
         private Long signedTime;
+        private boolean unreadableState;
 
         private Builder() {}
 
@@ -204,11 +211,21 @@ public record HarmonyPurchase(String environment, String applicationId, String p
             return this;
         }
 
+        /**
+         * Whether a member that could take the purchase back is there and can't be read. The state
+         * is UNKNOWN then.
+         */
+        public Builder unreadableState(boolean unreadableState) {
+            this.unreadableState = unreadableState;
+            return this;
+        }
+
         /** Returns the message. */
         public HarmonyPurchase build() {
             return new HarmonyPurchase(environment, applicationId, packageName, purchaseOrderId,
                 purchaseToken, productId, productType, purchaseTime, quantity, finishStatus,
-                revocationTime, revocationReasonCode, developerPayload, signedTime);
+                revocationTime, revocationReasonCode, developerPayload, signedTime,
+                unreadableState);
         }
     }
 }

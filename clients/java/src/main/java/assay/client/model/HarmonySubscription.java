@@ -11,7 +11,8 @@ package assay.client.model;
  * @param subGroupId Identifier of the group.
  * @param subscriptionId Identifier of the subscription.
  * @param purchaseToken Names the subscription for Huawei's API.
- * @param status The state by Huawei's number; 1 is active.
+ * @param status The state by Huawei's number: 1 active, 2 expired, 3 charging is retried, 5
+ *     revoked. Another one does not entitle.
  * @param expiresTime End of the period, in milliseconds since 1970.
  * @param lastPurchaseOrder The last order.
  * @param autoRenewStatusCode Whether it renews: 1 yes, 0 no.
@@ -135,7 +136,10 @@ public record HarmonySubscription(String environment, String applicationId, Stri
             return this;
         }
 
-        /** The state by Huawei's number; 1 is active. */
+        /**
+         * The state by Huawei's number: 1 active, 2 expired, 3 charging is retried, 5 revoked.
+         * Another one does not entitle.
+         */
         public Builder status(Integer status) {
             this.status = status;
             return this;

@@ -5,27 +5,35 @@ package assay.client.model;
  * A purchase that Huawei AppGallery signed on Android (HMS): the JSON of InAppPurchaseData. It does
  * not say what happened since.
  *
- * @param orderId Order identifier.
+ * @param orderId Order identifier: a subscription has one for each charge.
  * @param packageName The app.
  * @param applicationId Huawei's identifier of the app.
  * @param productId The product.
  * @param kind 0 consumable, 1 non-consumable, 2 subscription.
  * @param purchaseTime When it was bought, in milliseconds since 1970.
- * @param purchaseState 0 purchased, 1 canceled, 2 refunded, 3 pending.
- * @param purchaseToken Names the purchase for Huawei's API.
+ * @param purchaseState -1 initialized, 0 purchased, 1 canceled, 2 refunded, 3 pending.
+ * @param purchaseToken Names the purchase for Huawei's API. All charges of a subscription have the
+ *     same.
  * @param purchaseType 0 sandbox, 1 promotion code; absent for a paid purchase.
  * @param quantity The number of items; absent for one.
  * @param subscriptionId Identifier of the subscription, which all its periods share.
- * @param subIsvalid Whether the subscription was in force at the signature (subIsvalid).
+ * @param subIsvalid Whether the subscription was in force at the signature (subIsvalid). If false,
+ *     it does not entitle, whatever the dates.
  * @param expirationDate End of the subscription's period, in milliseconds since 1970.
  * @param cancelTime When the subscription was canceled or refunded, in milliseconds since 1970.
  * @param autoRenewing Whether the subscription renews, as of the signature.
  * @param developerPayload Text that the app added to the purchase.
+ * @param graceExpirationTime End of the grace period, in milliseconds since 1970: the subscription
+ *     stays in force while Huawei tries to charge.
+ * @param trialFlag 1: the period is a free trial.
+ * @param unreadableState Whether a member that could take the purchase back is there and can't be
+ *     read. The state is UNKNOWN then.
  */
 public record HuaweiPurchase(String orderId, String packageName, String applicationId, String
         productId, Integer kind, Long purchaseTime, Integer purchaseState, String purchaseToken,
         Integer purchaseType, Integer quantity, String subscriptionId, boolean subIsvalid, Long
-        expirationDate, Long cancelTime, boolean autoRenewing, String developerPayload) {
+        expirationDate, Long cancelTime, boolean autoRenewing, String developerPayload, Long
+        graceExpirationTime, Integer trialFlag, boolean unreadableState) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -51,6 +59,9 @@ public record HuaweiPurchase(String orderId, String packageName, String applicat
                 case 14 -> b.cancelTime = in.number();
                 case 15 -> b.autoRenewing = in.number() != 0;
                 case 16 -> b.developerPayload = in.text();
+                case 17 -> b.graceExpirationTime = in.number();
+                case 18 -> b.trialFlag = (int) in.number();
+                case 19 -> b.unreadableState = in.number() != 0;
                 default -> in.skip();
             }
         }
@@ -106,6 +117,15 @@ public record HuaweiPurchase(String orderId, String packageName, String applicat
         if (developerPayload != null) {
             out.text(16, developerPayload);
         }
+        if (graceExpirationTime != null) {
+            out.number(17, graceExpirationTime);
+        }
+        if (trialFlag != null) {
+            out.number(18, trialFlag);
+        }
+        if (unreadableState) {
+            out.number(19, unreadableState ? 1 : 0);
+        }
     }
 
     /** Makes a HuaweiPurchase. What is not set is absent. */
@@ -126,10 +146,13 @@ public record HuaweiPurchase(String orderId, String packageName, String applicat
         private Long cancelTime;
         private boolean autoRenewing;
         private String developerPayload;
+        private Long graceExpirationTime;
+        private Integer trialFlag;
+        private boolean unreadableState;
 
         private Builder() {}
 
-        /** Order identifier. */
+        /** Order identifier: a subscription has one for each charge. */
         public Builder orderId(String orderId) {
             this.orderId = orderId;
             return this;
@@ -165,13 +188,13 @@ public record HuaweiPurchase(String orderId, String packageName, String applicat
             return this;
         }
 
-        /** 0 purchased, 1 canceled, 2 refunded, 3 pending. */
+        /** -1 initialized, 0 purchased, 1 canceled, 2 refunded, 3 pending. */
         public Builder purchaseState(Integer purchaseState) {
             this.purchaseState = purchaseState;
             return this;
         }
 
-        /** Names the purchase for Huawei's API. */
+        /** Names the purchase for Huawei's API. All charges of a subscription have the same. */
         public Builder purchaseToken(String purchaseToken) {
             this.purchaseToken = purchaseToken;
             return this;
@@ -195,7 +218,10 @@ public record HuaweiPurchase(String orderId, String packageName, String applicat
             return this;
         }
 
-        /** Whether the subscription was in force at the signature (subIsvalid). */
+        /**
+         * Whether the subscription was in force at the signature (subIsvalid). If false, it does
+         * not entitle, whatever the dates.
+         */
         public Builder subIsvalid(boolean subIsvalid) {
             this.subIsvalid = subIsvalid;
             return this;
@@ -225,11 +251,36 @@ public record HuaweiPurchase(String orderId, String packageName, String applicat
             return this;
         }
 
+        /**
+         * End of the grace period, in milliseconds since 1970: the subscription stays in force
+         * while Huawei tries to charge.
+         */
+        public Builder graceExpirationTime(Long graceExpirationTime) {
+            this.graceExpirationTime = graceExpirationTime;
+            return this;
+        }
+
+        /** 1: the period is a free trial. */
+        public Builder trialFlag(Integer trialFlag) {
+            this.trialFlag = trialFlag;
+            return this;
+        }
+
+        /**
+         * Whether a member that could take the purchase back is there and can't be read. The state
+         * is UNKNOWN then.
+         */
+        public Builder unreadableState(boolean unreadableState) {
+            this.unreadableState = unreadableState;
+            return this;
+        }
+
         /** Returns the message. */
         public HuaweiPurchase build() {
             return new HuaweiPurchase(orderId, packageName, applicationId, productId, kind,
                 purchaseTime, purchaseState, purchaseToken, purchaseType, quantity, subscriptionId,
-                subIsvalid, expirationDate, cancelTime, autoRenewing, developerPayload);
+                subIsvalid, expirationDate, cancelTime, autoRenewing, developerPayload,
+                graceExpirationTime, trialFlag, unreadableState);
         }
     }
 }

@@ -29,6 +29,7 @@ package assay.client.model;
  * @param harmonySubscription Payload of HARMONY_SUBSCRIPTION.
  * @param harmonyNotification Payload of HARMONY_NOTIFICATION.
  * @param googleNotification Payload of GOOGLE_NOTIFICATION.
+ * @param huaweiNotification Payload of HUAWEI_NOTIFICATION.
  * @param evidenceKey Names this statement: its kind, what it is about, and when Apple signed it.
  *     Store evidence under this key, so that a refund never loses to the purchase. Of a
  *     notification, its notification_uuid, which retries share. Absent until the signature
@@ -46,8 +47,8 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
         appReceipt, TransactionReceipt transactionReceipt, ServerAnswer serverAnswer,
         VerifiedNotificationV1 notificationV1, GooglePurchase googlePurchase, HuaweiPurchase
         huaweiPurchase, HarmonyPurchase harmonyPurchase, HarmonySubscription harmonySubscription,
-        HarmonyNotification harmonyNotification, GoogleNotification googleNotification, String
-        evidenceKey, String unwrapped, String state) {
+        HarmonyNotification harmonyNotification, GoogleNotification googleNotification,
+        HuaweiNotification huaweiNotification, String evidenceKey, String unwrapped, String state) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -78,6 +79,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
                     b.googleNotification = null;
+                    b.huaweiNotification = null;
                     b.transaction = JWSTransactionDecodedPayload.decode(in.message());
                 }
                 case 8 -> {
@@ -95,6 +97,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
                     b.googleNotification = null;
+                    b.huaweiNotification = null;
                     b.renewalInfo = JWSRenewalInfoDecodedPayload.decode(in.message());
                 }
                 case 9 -> {
@@ -112,6 +115,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
                     b.googleNotification = null;
+                    b.huaweiNotification = null;
                     b.appTransaction = AppTransaction.decode(in.message());
                 }
                 case 10 -> {
@@ -129,6 +133,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
                     b.googleNotification = null;
+                    b.huaweiNotification = null;
                     b.notification = VerifiedNotification.decode(in.message());
                 }
                 case 11 -> {
@@ -146,6 +151,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
                     b.googleNotification = null;
+                    b.huaweiNotification = null;
                     b.realtimeRequest = DecodedRealtimeRequestBody.decode(in.message());
                 }
                 case 12 -> {
@@ -163,6 +169,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
                     b.googleNotification = null;
+                    b.huaweiNotification = null;
                     b.appReceipt = AppReceipt.decode(in.message());
                 }
                 case 13 -> {
@@ -180,6 +187,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
                     b.googleNotification = null;
+                    b.huaweiNotification = null;
                     b.transactionReceipt = TransactionReceipt.decode(in.message());
                 }
                 case 14 -> {
@@ -197,6 +205,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
                     b.googleNotification = null;
+                    b.huaweiNotification = null;
                     b.serverAnswer = ServerAnswer.decode(in.message());
                 }
                 case 15 -> {
@@ -214,6 +223,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
                     b.googleNotification = null;
+                    b.huaweiNotification = null;
                     b.notificationV1 = VerifiedNotificationV1.decode(in.message());
                 }
                 case 19 -> {
@@ -231,6 +241,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
                     b.googleNotification = null;
+                    b.huaweiNotification = null;
                     b.googlePurchase = GooglePurchase.decode(in.message());
                 }
                 case 20 -> {
@@ -248,6 +259,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
                     b.googleNotification = null;
+                    b.huaweiNotification = null;
                     b.huaweiPurchase = HuaweiPurchase.decode(in.message());
                 }
                 case 21 -> {
@@ -265,6 +277,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
                     b.googleNotification = null;
+                    b.huaweiNotification = null;
                     b.harmonyPurchase = HarmonyPurchase.decode(in.message());
                 }
                 case 22 -> {
@@ -282,6 +295,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonyPurchase = null;
                     b.harmonyNotification = null;
                     b.googleNotification = null;
+                    b.huaweiNotification = null;
                     b.harmonySubscription = HarmonySubscription.decode(in.message());
                 }
                 case 23 -> {
@@ -299,6 +313,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonyPurchase = null;
                     b.harmonySubscription = null;
                     b.googleNotification = null;
+                    b.huaweiNotification = null;
                     b.harmonyNotification = HarmonyNotification.decode(in.message());
                 }
                 case 24 -> {
@@ -316,7 +331,26 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.harmonyPurchase = null;
                     b.harmonySubscription = null;
                     b.harmonyNotification = null;
+                    b.huaweiNotification = null;
                     b.googleNotification = GoogleNotification.decode(in.message());
+                }
+                case 25 -> {
+                    b.transaction = null;
+                    b.renewalInfo = null;
+                    b.appTransaction = null;
+                    b.notification = null;
+                    b.realtimeRequest = null;
+                    b.appReceipt = null;
+                    b.transactionReceipt = null;
+                    b.serverAnswer = null;
+                    b.notificationV1 = null;
+                    b.googlePurchase = null;
+                    b.huaweiPurchase = null;
+                    b.harmonyPurchase = null;
+                    b.harmonySubscription = null;
+                    b.harmonyNotification = null;
+                    b.googleNotification = null;
+                    b.huaweiNotification = HuaweiNotification.decode(in.message());
                 }
                 case 16 -> b.evidenceKey = in.text();
                 case 17 -> b.unwrapped = in.text();
@@ -400,6 +434,9 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
         if (googleNotification != null) {
             out.message(24, googleNotification::encode);
         }
+        if (huaweiNotification != null) {
+            out.message(25, huaweiNotification::encode);
+        }
     }
 
     /** Makes a Verification. What is not set is absent. */
@@ -425,6 +462,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
         private HarmonySubscription harmonySubscription;
         private HarmonyNotification harmonyNotification;
         private GoogleNotification googleNotification;
+        private HuaweiNotification huaweiNotification;
         private String evidenceKey;
         private String unwrapped;
         private String state;
@@ -565,6 +603,12 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
             return this;
         }
 
+        /** Payload of HUAWEI_NOTIFICATION. */
+        public Builder huaweiNotification(HuaweiNotification huaweiNotification) {
+            this.huaweiNotification = huaweiNotification;
+            return this;
+        }
+
         /**
          * Names this statement: its kind, what it is about, and when Apple signed it. Store
          * evidence under this key, so that a refund never loses to the purchase. Of a notification,
@@ -600,7 +644,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                 transaction, renewalInfo, appTransaction, notification, realtimeRequest, appReceipt,
                 transactionReceipt, serverAnswer, notificationV1, googlePurchase, huaweiPurchase,
                 harmonyPurchase, harmonySubscription, harmonyNotification, googleNotification,
-                evidenceKey, unwrapped, state);
+                huaweiNotification, evidenceKey, unwrapped, state);
         }
     }
 }

@@ -1,0 +1,102 @@
+import AssayBytes
+import AssayModels
+
+extension VerificationRequest {
+    /// Verifies a notification of Huawei AppGallery: its signature, that of the order inside, then
+    /// policy and expectations.
+    func prepared(
+        huaweiNotification evidence: Span<UInt8>
+    ) throws(Refusal) -> PreparedVerification {
+        guard evidence.count <= Limits.notificationBytes else {
+            throw Refusal(
+                .malformed,
+                "the \(kind.name) has \(evidence.count) bytes; the limit is "
+                    + "\(Limits.notificationBytes)")
+        }
+        switch HuaweiNotificationBody.find(evidence) {
+        case .found(let body):
+            let unverified = try UnverifiedPurchase(body.envelope, as: kind, log: log)
+            return PreparedVerification(request: self, state: .answered(answer(unverified)))
+        case .unsigned:
+            throw Refusal(
+                .malformed,
+                "the notification has no statusUpdateNotification with its notificationSignature: "
+                    + "ask Huawei's API with its purchaseToken")
+        case .none:
+            throw Refusal(
+                .malformed,
+                "it is not the body of a notification: send it as Huawei posted it")
+        }
+    }
+
+    private func answer(_ unverified: UnverifiedPurchase) -> Verification {
+        do throws(Refusal) {
+            let keys = policy.keys(of: kind)
+            let text = try VerifiedPurchase(unverified, by: keys, kind, log: log)
+            log?.begin(.kind, found: nil, expected: kind.name)
+            guard text.document.root.hasMember("notificationType") else {
+                throw Refusal(
+                    .wrongKind,
+                    "the signed text has no notificationType, which each \(kind.name) has")
+            }
+            var notification = text.document.withRootMembers { HuaweiNotification(from: &$0) }
+            notification.latestReceiptInfo = try order(in: text, keys)
+            return answer(notification, text)
+        } catch {
+            log?.didRefuse()
+            return error.answer(kind)
+        }
+    }
+
+    /// The order inside, which has a signature of its own.
+    private func order(
+        in text: VerifiedPurchase, _ keys: [PurchaseKey]
+    ) throws(Refusal) -> HuaweiPurchase? {
+        let root = text.document.root
+        guard let order = root["latestReceiptInfo"], !order.isNull else { return nil }
+        let inside = log?.inside("latestReceiptInfo", .huaweiPurchase)
+        guard let data = order.bytes, let signature = root["latestReceiptInfoSignature"]?.bytes
+        else {
+            inside?.begin(.purchaseText)
+            throw Refusal(
+                .malformed, "latestReceiptInfo is no text with its latestReceiptInfoSignature")
+        }
+        let envelope = PurchaseEnvelope(
+            data: data, signature: signature, algorithm: text.algorithm)
+        do throws(Refusal) {
+            let unverified = try UnverifiedPurchase(envelope, as: .huaweiPurchase, log: inside)
+            let verified = try VerifiedPurchase(unverified, by: keys, .huaweiPurchase, log: inside)
+            inside?.begin(.kind, found: nil, expected: EvidenceKind.huaweiPurchase.name)
+            let purchase = verified.document.withRootMembers { HuaweiPurchase(from: &$0) }
+            try VerifiedPurchase.check(
+                purchase.packageName, purchase.purchaseToken, .huaweiPurchase)
+            return purchase
+        } catch {
+            throw Refusal(error.verdict, "latestReceiptInfo: " + error.detail)
+        }
+    }
+
+    private func answer(
+        _ notification: HuaweiNotification, _ text: VerifiedPurchase
+    ) -> Verification {
+        let claims = EvidenceClaims(notification, digest: text.digest)
+        let state = notification.latestReceiptInfo?.state
+        var answer = Verification(
+            verdict: .valid, detail: text.key.acceptance, kind: kind,
+            environment: claims.environment, dedupKey: claims.dedupKey,
+            evidenceKey: claims.evidenceKey, state: state)
+        do throws(Refusal) {
+            try accept(claims)
+            answer.evidence = .huaweiNotification(
+                VerifiedPayload(notification, json: text.document.text))
+            answer.detail += state?.remark ?? ""
+            if !notification.hasKnownType {
+                answer.detail += "; this version does not know its notificationType"
+            }
+        } catch {
+            log?.didRefuse()
+            (answer.verdict, answer.detail) = (error.verdict, error.detail)
+        }
+        return answer
+    }
+}
