@@ -114,6 +114,15 @@ public final class TLSContext: @unchecked Sendable {
 }
 
 extension TLSContext {
+    /// Has a client's connections offer one protocol by ALPN (RFC 7301), such as `h2`.
+    ///
+    /// - Precondition: no connection uses the context yet.
+    package func offer(_ name: String) {
+        let list = [UInt8(name.utf8.count)] + Array(name.utf8)
+        let code = unsafe SSL_CTX_set_alpn_protos(context, list, UInt32(list.count))
+        precondition(code == 0, "OpenSSL has no memory")
+    }
+
     /// Throws unless the file can be read. OpenSSL reports less about the reason.
     package static func checkReadable(_ file: String) throws(TLSError) { _ = try read(file) }
 
