@@ -139,8 +139,8 @@ let package = Package(
         .target(
             name: "AssayLoad",
             dependencies: [
-                "AssayBytes", "AssayClient", "AssayHTML", "AssayIO", "AssayMint", "AssayModels",
-                "AssayWire",
+                "AssayBytes", "AssayClient", "AssayHTML", "AssayHTTP", "AssayIO", "AssayMint",
+                "AssayModels", "AssayWire",
             ],
             swiftSettings: settings),
         .target(
@@ -259,8 +259,8 @@ let package = Package(
         .testTarget(
             name: "AssayLoadTests",
             dependencies: [
-                "AssayLoad", "Assay", "AssayBytes", "AssayClient", "AssayHTML", "AssayIO",
-                "AssayMint", "AssayModels", "AssayServer", "AssayWire", "TestSupport",
+                "AssayLoad", "Assay", "AssayBytes", "AssayClient", "AssayHTML", "AssayHTTP",
+                "AssayIO", "AssayMint", "AssayModels", "AssayServer", "AssayWire", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -23,26 +23,33 @@ package struct HTMLReport {
             <p class="note">\(record.date.htmlEscaped) · \(record.machine.line.htmlEscaped) · \
             \(record.versions.htmlEscaped)</p>
             <p class="note"><code>\(record.command.htmlEscaped)</code></p>
-            \(warnings)
-            <p class="big">\(headline)</p>
-            <p>\(pace)</p>
-            \(sweep)
-            <h2>Latency</h2>
-            <p>Correct answers only. At 99 % the curve shows the latency that 99 of 100 answers
-            did not exceed.</p>
-            \(percentilePlot.html)
-            \(latencyTable)
-            <h2>Second by second</h2>
-            \(throughputPlot.html)
-            \(latencyPlot.html)
-            <h2>Requests and answers</h2>
-            \(groupTable)
-            <p class="note">A correct answer has the expected verdict; for forged evidence that is
-            a refusal. Only correct answers count as throughput. Rejected requests are those that
-            the server did not accept because of one of its limits.</p>
-            \(complaintList)
-            \(costTable)
+            \(details)
             """)
+    }
+
+    /// The results, without the circumstances.
+    var details: String {
+        """
+        \(warnings)
+        <p class="big">\(headline)</p>
+        <p>\(pace)</p>
+        \(sweep)
+        <h2>Latency</h2>
+        <p>Correct answers only. At 99 % the curve shows the latency that 99 of 100 answers
+        did not exceed.</p>
+        \(percentilePlot.html)
+        \(latencyTable)
+        <h2>Second by second</h2>
+        \(throughputPlot.html)
+        \(latencyPlot.html)
+        <h2>Requests and answers</h2>
+        \(groupTable)
+        <p class="note">A correct answer has the expected verdict; for forged evidence that is
+        a refusal. Only correct answers count as throughput. Rejected requests are those that
+        the server did not accept because of one of its limits.</p>
+        \(complaintList)
+        \(costTable)
+        """
     }
 
     // MARK: Text
@@ -87,11 +94,11 @@ package struct HTMLReport {
             return "Open loop: \(rate.readable) requests per second were due \(gaps), whether or "
                 + "not the server had answered earlier ones. Latency counts from the time when the "
                 + "request was due, so it includes the wait for a slow server. "
-                + "\(some), at most \(settings.depth.grouped) requests in flight on each."
+                + "\(some), at most \(settings.inFlight.grouped) requests in flight on each."
         case .closed:
             return "Closed loop: each answer triggers the next request. This measures the server's "
                 + "maximum throughput. Independent clients see longer latencies: measure those in "
-                + "an open loop. \(some), \(settings.depth.grouped) requests in flight on each."
+                + "an open loop. \(some), \(settings.inFlight.grouped) requests in flight on each."
         }
     }
 
@@ -144,10 +151,12 @@ package struct HTMLReport {
             ],
             ["Processors used by the generator", result.processor.own.short],
         ]
+        if let each = result.generatorPerAnswer {
+            rows.append(["Processor time of the generator per answer", "\(each.short) µs"])
+        }
         if let server = result.processor.server {
             rows.append(["Processors used by the server", server.short])
-            if result.counts.correct > 0 {
-                let each = server * result.seconds / Double(result.counts.correct) * 1e6
+            if let each = result.serverPerAnswer {
                 rows.append(["Processor time of the server per answer", "\(each.short) µs"])
             }
         }

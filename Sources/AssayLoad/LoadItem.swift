@@ -50,7 +50,7 @@ struct Mix {
     private let groups: [LoadGroup]
     /// The upper bound of each group's share of 0 ..< 1.
     private var ends: [Double] = []
-    private var next: [Int]
+    private var nextItems: [Int]
     private let stride: Int
     private var random: SplitMix64
 
@@ -66,18 +66,23 @@ struct Mix {
             sum += group.weight
             ends.append(sum / total)
         }
-        next = groups.map { index % $0.items.count }
+        nextItems = groups.map { index % $0.items.count }
         stride = count
         random = SplitMix64(state: LoadLimits.mixSeed + UInt64(index))
     }
 
     mutating func take() -> (item: LoadItem, group: Int) {
+        let (group, item) = next()
+        return (groups[group].items[item], group)
+    }
+
+    /// The group, and the index of the item in it.
+    mutating func next() -> (group: Int, item: Int) {
         let chance = ends.count > 1 ? random.unit() : 0
         let group = ends.firstIndex { chance < $0 } ?? ends.count - 1
-        let items = groups[group].items
-        let item = items[next[group]]
-        next[group] = (next[group] + stride) % items.count
-        return (item, group)
+        let item = nextItems[group]
+        nextItems[group] = (item + stride) % groups[group].items.count
+        return (group, item)
     }
 }
 

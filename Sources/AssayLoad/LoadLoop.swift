@@ -1,19 +1,25 @@
 import AssayClient
 import AssayIO
-import AssayModels
-import AssayWire
 
 /// One thread of a load run: its connections, its share of the rate, and its results.
 ///
 /// `@unchecked Sendable` because only the loop's thread uses it.
 final class LoadLoop: @unchecked Sendable {
     private let settings: LoadSettings
+    /// The settings' timeout in nanoseconds.
+    private let timeout: UInt64
     private let index: Int
-    private let channels: [Channel]
+    private let groups: [LoadGroup]
+    private let prepared: PreparedRequests
+    private var links: [any LoadLink] = []
+    /// Links that have requests to write at the end of the turn.
+    private var unwritten: [any LoadLink] = []
+    private var turnEnd: TurnEnd?
+    private var expiry: Timer?
     private var mix: Mix
     private var schedule: Schedule?
     private var timer: PreciseTimer?
-    private var nextChannel = 0
+    private var nextLink = 0
 
     // Nanoseconds of the monotonic clock.
     private var measuredFrom: UInt64 = 0
@@ -26,7 +32,7 @@ final class LoadLoop: @unchecked Sendable {
     private var isSending = true
     /// Connections of a closed loop that pause, until the start or after a failure, ordered by the
     /// end of their pause.
-    private var pausing: [(channel: Channel, until: UInt64)] = []
+    private var pausing: [(link: any LoadLink, until: UInt64)] = []
 
     /// The results of a short interval of the running test.
     struct Glimpse: Sendable {
@@ -42,23 +48,38 @@ final class LoadLoop: @unchecked Sendable {
     }
 
     init(
-        _ settings: LoadSettings, _ groups: [LoadGroup], index: Int, loop: EventLoop
+        _ settings: LoadSettings, _ groups: [LoadGroup], _ prepared: PreparedRequests, index: Int,
+        loop: EventLoop
     ) throws(LoopError) {
         self.settings = settings
+        timeout = settings.timeout.nanoseconds
         self.index = index
         tally = Tally(groups: groups.count)
         mix = Mix(groups, index: index, of: settings.threads)
-        var options = ClientOptions(
-            timeout: settings.timeout, retriesOnce: false, inFlightLimit: settings.depth,
-            longestWait: settings.longestWait, waitingLimit: LoadLimits.waiting, tls: settings.tls)
-        options.readsEvidence = false
+        self.groups = groups
+        self.prepared = prepared
         let connections = (index..<settings.connections).count(every: settings.threads)
-        channels = (0..<connections).map { [options] _ in
-            Channel(to: settings.endpoint, options: options, on: loop)
-        }
+        for _ in 0..<connections { links.append(makeLink(on: loop)) }
         timer = try PreciseTimer(on: loop) { [unowned self] in
             sendDue()
             sendPaused()
+        }
+        turnEnd = try TurnEnd(on: loop) { [unowned self] in flush() }
+        let expiry = try Timer(on: loop)
+        self.expiry = expiry
+        let period = LoadLimits.expiryMilliseconds
+        expiry.start(afterMilliseconds: period, everyMilliseconds: period) { [unowned self] in
+            let now = clock
+            for link in links { link.expire(at: now) }
+        }
+    }
+
+    private func makeLink(on loop: EventLoop) -> any LoadLink {
+        switch settings.loadProtocol.transport {
+        case .frames: FrameLink(settings, on: loop, owner: self)
+        case .http1: HTTP1Link(settings, prepared, on: loop, owner: self)
+        case .http2: HTTP2Link(settings, prepared, on: loop, owner: self)
+        case .stream: RPCStreamLink(settings, prepared, on: loop, owner: self)
         }
     }
 
@@ -74,8 +95,8 @@ final class LoadLoop: @unchecked Sendable {
                 rate: rate, arrivals, from: start, index: index, of: settings.threads)
             sendDue()
         case .closed:
-            for channel in channels {
-                for _ in 0..<settings.depth { pausing.append((channel, start)) }
+            for link in links {
+                for _ in 0..<settings.depth { pausing.append((link, start)) }
             }
             timer?.wake(at: start)
         }
@@ -83,14 +104,10 @@ final class LoadLoop: @unchecked Sendable {
 
     /// Opens the connections before the clock starts.
     func connect(_ done: @escaping @Sendable (ClientError?) -> Void) {
-        for channel in channels {
-            channel.send(ClientRequest(.ping, timeout: .seconds(5)), id: channel.newId()) {
-                if case .failure(let error) = $0 { done(error) } else { done(nil) }
-            }
-        }
+        for link in links { link.open(done) }
     }
 
-    var connectionCount: Int { channels.count }
+    var connectionCount: Int { links.count }
 
     /// Stops sending. Answers to earlier requests still count.
     func stop() {
@@ -103,7 +120,11 @@ final class LoadLoop: @unchecked Sendable {
         stop()
         timer?.close()
         timer = nil
-        for channel in channels { channel.close() }
+        turnEnd?.close()
+        turnEnd = nil
+        expiry?.close()
+        expiry = nil
+        for link in links { link.close() }
     }
 
     var isFinished: Bool { !isSending && inFlight == 0 }
@@ -132,8 +153,8 @@ final class LoadLoop: @unchecked Sendable {
                 return
             }
             schedule?.advance()
-            send(on: channels[nextChannel], due: due)
-            nextChannel = (nextChannel + 1) % channels.count
+            send(on: links[nextLink], due: due)
+            nextLink = (nextLink + 1) % links.count
         }
     }
 
@@ -143,14 +164,14 @@ final class LoadLoop: @unchecked Sendable {
         let ready = pausing.prefix { $0.until <= now }
         pausing.removeFirst(ready.count)
         if let next = pausing.first { timer?.wake(at: next.until) }
-        for (channel, _) in ready {
+        for (link, _) in ready {
             guard isSending, now < measuredUntil else { return stop() }
-            send(on: channel, due: now)
+            send(on: link, due: now)
         }
     }
 
-    private func send(on channel: Channel, due: UInt64) {
-        let (item, group) = mix.take()
+    private func send(on link: any LoadLink, due: UInt64) {
+        let (group, item) = mix.next()
         let sent = clock
         let isMeasured = due >= measuredFrom && due < measuredUntil
         if isMeasured {
@@ -160,70 +181,45 @@ final class LoadLoop: @unchecked Sendable {
         glimpse.all.counts.sent += 1
         glimpse.lateness.note(sent - due)
         inFlight += 1
-        let request = ClientRequest(
-            item.call, body: item.evidence, app: settings.app, mayWait: settings.mayWait)
-        let expected = item.expected
-        channel.send(request, id: channel.newId()) { [self] result in
-            let outcome = Outcome(result, expected)
-            take(outcome, of: group, due: due, isMeasured: isMeasured, from: channel)
-        }
+        link.send(
+            Ticket(
+                group: group, item: item, due: due, deadline: sent + timeout,
+                isMeasured: isMeasured))
+    }
+
+    /// The item of a request.
+    func item(of ticket: Ticket) -> LoadItem { groups[ticket.group].items[ticket.item] }
+
+    /// Has a link's `flush` called at the end of the turn.
+    func flushLater(_ link: any LoadLink) { unwritten.append(link) }
+
+    private func flush() {
+        guard !unwritten.isEmpty else { return }
+        for link in unwritten { link.flush() }
+        unwritten.removeAll(keepingCapacity: true)
     }
 
     // MARK: Answers
 
-    private func take(
-        _ outcome: Outcome, of group: Int, due: UInt64, isMeasured: Bool, from channel: Channel
-    ) {
+    /// Takes the outcome of a request that `link` has sent.
+    func take(_ outcome: Outcome, of ticket: Ticket, from link: any LoadLink) {
         inFlight -= 1
         let now = clock
-        glimpse.all.note(outcome, latency: now - due)
-        if isMeasured {
-            tally.note(outcome, of: group, latency: now - due)
+        let latency = now - ticket.due
+        glimpse.all.note(outcome, latency: latency)
+        if ticket.isMeasured {
+            tally.note(outcome, of: ticket.group, latency: latency)
             tally.lastAnswer = now
         }
         guard case .closed = settings.pace, isSending else { return }
         guard now < measuredUntil else { return stop() }
         switch outcome {
-        case .correct, .wrong: send(on: channel, due: now)
+        case .correct, .wrong: send(on: link, due: now)
         case .refused, .error:
             let until = now + LoadLimits.pauseAfterFailure
-            pausing.append((channel, until))
+            pausing.append((link, until))
             if pausing.count == 1 { timer?.wake(at: until) }
         }
-    }
-}
-
-extension Outcome {
-    init(_ result: ClientResult, _ expected: Verdict) {
-        switch result {
-        case .success(let answer):
-            self = Self.outcome(of: answer.result, expected)
-        case .failure(.status(.resourceExhausted, let message, _, _)):
-            self = .refused("RESOURCE_EXHAUSTED: " + message)
-        case .failure(.tooManyWaiting): self = .refused(ClientError.tooManyWaiting.description)
-        case .failure(let error): self = .error(error.description)
-        }
-    }
-
-    private static func outcome(
-        of result: ResponseHead.CallResult, _ expected: Verdict
-    ) -> Outcome {
-        let verifications: [Verification]
-        switch result {
-        case .verification(let verification): verifications = [verification]
-        case .resolution(let resolution): verifications = resolution.items.map(\.verification)
-        case .fetched(let fetched): verifications = fetched.items.map(\.verification)
-        case .none, .health, .info, .pong: verifications = []
-        }
-        guard let last = verifications.last else { return .error("an answer without a verdict") }
-        if let wrong = verifications.dropLast().first(where: { $0.verdict != .valid }) {
-            return outcome(wrong, .valid)
-        }
-        return last.verdict == expected ? .correct : outcome(last, expected)
-    }
-
-    private static func outcome(_ wrong: Verification, _ expected: Verdict) -> Outcome {
-        .wrong("\(wrong.verdict.name) where \(expected.name) was expected: \(wrong.detail)")
     }
 }
 

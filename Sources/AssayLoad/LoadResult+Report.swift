@@ -46,6 +46,7 @@ extension LoadResult {
         ("rate", "1/s"), ("throughput", "1/s"), ("sentRate", "1/s"), ("seconds", "s"),
         ("time", "s"), ("latency", "ms"), ("p50", "ms"), ("p99", "ms"), ("latenessP99", "ms"),
         ("percent", "%"), ("processorsGenerator", "processors"), ("processorsServer", "processors"),
+        ("generatorPerAnswer", "µs"), ("serverPerAnswer", "µs"),
     ]
 
     /// The results as JSON.
@@ -55,16 +56,19 @@ extension LoadResult {
         var writer = JSONWriter()
         writer.object { object in
             Self.about(record, of: &object)
-            members(of: &object)
-            guard !steps.isEmpty else { return }
-            object.array("steps") { array in
-                for step in steps {
-                    array.object { object in
-                        object.member("rate", step.rate)
-                        object.member("throughput", step.result.throughput)
-                        object.member("p99", step.result.latencies.milliseconds(at: 99))
-                        object.member("failure", step.failure)
-                    }
+            members(of: &object, steps)
+        }
+        return writer.text
+    }
+
+    /// The results of several protocols as JSON.
+    package static func json(_ runs: [ProtocolRun], _ record: RunRecord) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { object in
+            about(record, of: &object)
+            object.array("runs") { array in
+                for run in runs {
+                    array.object { run.result.members(of: &$0, run.steps) }
                 }
             }
         }
@@ -93,10 +97,21 @@ extension LoadResult {
         }
     }
 
-    private func members(of object: inout JSONWriter) {
+    private func members(of object: inout JSONWriter, _ steps: [RateSweep.Step]) {
         asked(of: &object)
         answered(of: &object)
         details(of: &object)
+        guard !steps.isEmpty else { return }
+        object.array("steps") { array in
+            for step in steps {
+                array.object { object in
+                    object.member("rate", step.rate)
+                    object.member("throughput", step.result.throughput)
+                    object.member("p99", step.result.latencies.milliseconds(at: 99))
+                    object.member("failure", step.failure)
+                }
+            }
+        }
     }
 
     /// Writes the settings of the run.
@@ -109,6 +124,7 @@ extension LoadResult {
         case .closed: object.member("loop", "closed")
         }
         object.member("server", "\(settings.endpoint)")
+        object.member("protocol", settings.loadProtocol.rawValue)
         object.member("threads", Int64(settings.threads))
         object.member("connections", Int64(settings.connections))
         object.member("depth", Int64(settings.depth))
@@ -137,6 +153,8 @@ extension LoadResult {
         if let server = processor.server {
             object.member("processorsServer", server)
         }
+        object.member("generatorPerAnswer", generatorPerAnswer)
+        object.member("serverPerAnswer", serverPerAnswer)
     }
 
     /// Writes the results by kind, by complaint, by percentile and by second.

@@ -51,6 +51,15 @@ package struct LoadResult: Sendable {
         sendingSeconds > 0 ? Double(counts.sent) / sendingSeconds : 0
     }
 
+    /// Processor time of the generator for each correct answer, in microseconds; nil without one.
+    package var generatorPerAnswer: Double? { perAnswer(processor.own) }
+    /// The same of the server; nil also if its process is not known.
+    package var serverPerAnswer: Double? { processor.server.flatMap(perAnswer) }
+
+    private func perAnswer(_ processors: Double) -> Double? {
+        counts.correct > 0 ? processors * seconds / Double(counts.correct) * 1e6 : nil
+    }
+
     /// The number of requests without an answer at the end of the run.
     package var unanswered: Int { max(counts.sent - counts.answered, 0) }
 

@@ -117,10 +117,12 @@ package struct LoadRun: Sendable {
 
     private func make(_ loops: [EventLoop]) throws(LoadError) -> [Running] {
         var running: [Running] = []
+        let prepared = PreparedRequests(
+            settings.loadProtocol == .frames ? [] : groups, settings)
         for (index, loop) in loops.enumerated() {
             let (settings, groups) = (settings, groups)
             let load = try ask(loop) { () throws(LoopError) in
-                try LoadLoop(settings, groups, index: index, loop: loop)
+                try LoadLoop(settings, groups, prepared, index: index, loop: loop)
             }
             running.append((loop, load))
         }

@@ -4,6 +4,8 @@ import AssayWire
 /// The settings of one load run.
 package struct LoadSettings: Sendable {
     package var endpoint: Endpoint
+    /// What is spoken there.
+    package var loadProtocol: LoadProtocol
     package var pace: Pace
     package var connections: Int
     /// The maximum number of requests in flight on one connection. A closed loop keeps exactly
@@ -27,6 +29,15 @@ package struct LoadSettings: Sendable {
     /// The process whose processor time is reported as the server's.
     package var serverProcess: Int32?
 
+    /// The depth as the protocol has it. Without a depth, clients of HTTP/1.1 do not pipeline.
+    var inFlight: Int {
+        switch loadProtocol.transport {
+        case .frames, .http2: depth
+        case .http1: depth == LoadLimits.openDepth ? 1 : depth
+        case .stream: min(depth, LoadLimits.depth)
+        }
+    }
+
     package init(
         endpoint: Endpoint, pace: Pace, connections: Int = 1, depth: Int, threads: Int = 1,
         duration: Duration = .seconds(10), warmUp: Duration = .seconds(2),
@@ -34,6 +45,7 @@ package struct LoadSettings: Sendable {
     ) {
         precondition(connections > 0 && depth > 0 && threads > 0)
         self.endpoint = endpoint
+        loadProtocol = .usual(of: endpoint)
         self.pace = pace
         self.connections = connections
         self.depth = depth
@@ -101,6 +113,10 @@ package enum LoadLimits {
     /// The pause of a closed loop after a failure, in nanoseconds. Without it, a lost or
     /// overloaded server would receive requests as fast as this process can send them.
     static let pauseAfterFailure: UInt64 = 100_000_000
+    /// The period of the check for requests past their deadline, in milliseconds.
+    static let expiryMilliseconds: UInt64 = 50
+    /// How long a connection can take to open, in nanoseconds.
+    static let openingNanoseconds: UInt64 = 5_000_000_000
     /// Fixed seeds: two identical runs choose the same items at the same times. The seeds differ
     /// so that items and times are independent.
     static let mixSeed: UInt64 = 0x5EED_0000_0000

@@ -16,7 +16,8 @@ struct LoadCommandTests {
         try MintedAuthority.write(to: folder)
         server = try ServerProcess(
             [
-                "--listen", "tcp://127.0.0.1:0", "--root", folder("ca") + "/root.pem", "--root",
+                "--listen", "tcp://127.0.0.1:0", "--listen", "http://127.0.0.1:0", "--root",
+                folder("ca") + "/root.pem", "--root",
                 folder("ca") + "/receipt-root.pem",
             ])
         try #require(server.tcp != "none")
@@ -80,6 +81,51 @@ struct LoadCommandTests {
         #expect(try result.json["loop"] as? String == "closed")
         #expect(try #require(try result.json["correct"] as? Int) > 8)
         #expect(result.error.contains("closed loop"), "the summary goes beside the JSON")
+    }
+
+    @Test("several protocols run one after the other, and the report compares them")
+    func protocols() throws {
+        let (page, file) = (folder("compared.html"), folder("compared.json"))
+        let result = try Tool.run(
+            "load", server.tcp, server.address("http://"), "--ca", folder("ca"), "--protocol",
+            "frames,http,grpc", "--rate", "50", "--duration", "0.4", "--warm-up", "0.1",
+            "--timeout", "20", "--report", page, "--json", file)
+        #expect(result.status == 0 || result.output.contains("FAILED"), "\(result.output)")
+        let runs = try #require(try json(file)["runs"] as? [[String: Any]])
+        #expect(runs.compactMap { $0["protocol"] as? String } == ["frames", "http", "grpc"])
+        #expect(runs.allSatisfy { $0["sent"] as? Int == $0["correct"] as? Int })
+        let text = try String(contentsOfFile: page, encoding: .utf8)
+        #expect(text.contains("How protocols") && text.contains("grpc, in detail"))
+        #expect(result.output.contains("99 % within"))
+    }
+
+    @Test("an address of HTTP is enough for JSON")
+    func http() throws {
+        let result = try Tool.run(
+            "load", server.address("http://"), "--ca", folder("ca"), "--closed", "--duration",
+            "0.4", "--warm-up", "0", "--timeout", "20", "--json", "-")
+        #expect(result.status == 0, "\(result.error)")
+        #expect(try result.json["protocol"] as? String == "http")
+    }
+
+    @Test(
+        "a protocol that an address or an option does not fit is refused",
+        arguments: [
+            (["tcp://a:1", "--protocol", "grpc"], "grpc needs an address such as http://"),
+            (["http://a:1", "--protocol", "frames"], "frames needs an address such as tcp://"),
+            (["tcp://a:1", "http://a:2", "--protocol", "grpc"], "tcp://a:1 is not used"),
+            (["http://a:1", "--protocol", "grpcc"], "grpc"),
+            (["http://a:1", "--protocol", "grpc,grpc"], "occurs twice"),
+            (["http://a:1", "--protocol", ""], "--protocol"),
+            (["http://a:1", "--may-wait"], "http has no --may-wait"),
+            (["http://a:1", "--mix", "resolve:5=1"], "http has no resolve"),
+            (["http://a:1", "--protocol", "http,h2", "--hgrm", "x"], "one protocol"),
+            (["http://a:1", "--tls-name", "a"], "https://"),
+            (["systemd:a"], "an address for servers"),
+        ])
+    func misfit(options: [String], reason: String) throws {
+        let result = try Tool.run(["load", "--ca", folder("ca")] + options)
+        #expect(result.status == 2 && result.error.contains(reason), "\(result.error)")
     }
 
     @Test("a search reports the highest rate within the bound")

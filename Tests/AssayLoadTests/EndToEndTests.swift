@@ -11,7 +11,7 @@ import Testing
 @testable import AssayLoad
 
 /// A server in this process, and evidence for it.
-private struct Target {
+struct Target {
     static let now = Timestamp(milliseconds: 1_795_219_200_000)
 
     let server: Server
@@ -30,7 +30,9 @@ private struct Target {
         let policy = Policy(bundleId: "com.example.game", environments: [.sandbox])
         let app = AppEntry(verifier: Verifier(trust: trust, keyTables: .never), policy: policy)
         var configuration = ServerConfiguration(
-            listen: [.unix(path: temporaryPath("load"))], apps: ["game": app], defaultApp: "game",
+            listen: [
+                .unix(path: temporaryPath("load")), .unixHTTP(path: temporaryPath("http")),
+            ], apps: ["game": app], defaultApp: "game",
             workers: 2, log: NoLog(), clock: { Self.now })
         configuration.limits.drainQuietMilliseconds = 20
         // Work of other tests on the machine is no overload here.
@@ -62,12 +64,12 @@ private struct Target {
 }
 
 /// Returns a path that no other test uses.
-private func temporaryPath(_ name: String) -> String {
+func temporaryPath(_ name: String) -> String {
     "/tmp/assay-test-\(getpid())-\(UInt32.random(in: 0 ... .max))-\(name)"
 }
 
 /// A flag for closures that outlive a test's frame.
-private final class Flag: Sendable {
+final class Flag: Sendable {
     let flag = Interruption()
 }
 

@@ -7,7 +7,8 @@ struct TLSOptions: ParsableArguments {
     @Option(
         name: .customLong("tls-ca"),
         help: ArgumentHelp(
-            "For a tls:// address: the authorities to trust, PEM. (default: the system's)",
+            "For a tls:// or https:// address: the authorities to trust, PEM. "
+                + "(default: the system's)",
             valueName: "file"),
         completion: .file())
     var authority: String?

@@ -31,7 +31,22 @@ struct LoadCommand: AsyncParsableCommand {
               the latencies are better than independent clients see. --sweep searches for
               the highest rate with 99 of 100 answers within --p99.
 
+            PROTOCOLS
+              At tcp://, tls:// and unix: the generator speaks frames; at http://, https:// and
+              unix-http: one of the others (--protocol), by default http:
+                http, http-raw     /v1/verify over HTTP/1.1: JSON, or the evidence itself
+                h2, h2-raw         the same over HTTP/2
+                grpc, grpc-stream  a call for each request; one call for each connection
+                connect            Connect with protobuf over HTTP/1.1; connect-h2: HTTP/2
+              Several run one after the other with the same evidence, and the report compares
+              these. Over HTTP/1.1 requests are pipelined if --depth is above 1. A server admits
+              about 100 calls at a time on a connection of HTTP/2; further ones wait here, and
+              their wait is part of the latency.
+
             EXAMPLES
+              gRPC, HTTP and frames side by side:
+                assay load tcp://127.0.0.1:7443 http://127.0.0.1:7445 --ca ./ca \\
+                  --protocol frames,http,grpc --rate 1000 --report out.html
               80 % transactions, 20 % notifications, 5 % of all forged:
                 assay load unix:/run/assay.sock --ca ./ca --rate 2000 \\
                   --mix transaction=80,notification=20 --forged 5
@@ -67,39 +82,67 @@ struct LoadCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The server's app entry. (default: its default entry)"))
     var app = ""
 
-    @Argument(
-        help: ArgumentHelp("tcp://HOST:PORT, tls://HOST:PORT or unix:PATH.", valueName: "address"),
-        transform: serverArgument)
-    var server: Endpoint
+    @OptionGroup(title: "Target") var target: LoadTargetOptions
+
+    func validate() throws {
+        let targets = try target.targets()
+        if targets.count > 1, output.hgrm != nil {
+            throw ValidationError("--hgrm has the latencies of one protocol: name one")
+        }
+        for (_, name) in targets {
+            if pace.mayWait, !name.hasMayWait {
+                throw ValidationError("\(name.rawValue) has no --may-wait")
+            }
+            if evidence.mix.shares.contains(where: { $0.items != nil }), !name.hasResolve {
+                throw ValidationError(
+                    "\(name.rawValue) has no resolve; frames, grpc, connect and connect-h2 do")
+            }
+        }
+    }
 
     func run() async throws {
         try output.check()
+        let targets = try target.targets()
+        if !tls.isEmpty, !targets.contains(where: { $0.server.isTLS }) {
+            throw Failure("--tls options need a tls:// or https:// address")
+        }
         let groups = try evidence.groups(chains: pace.chainsWanted)
         let interruption = LoadInterruption()
         let watching = try interruption.watch()
         defer { watching.stop() }
-        var settings = pace.settings(to: server, app: app, serverProcess: serverPid)
-        settings.tls = try tls.context(for: server)
-        if pace.sweep {
-            try await sweep(settings, groups, interruption)
-        } else {
-            try await once(settings, groups, interruption)
+        let about = output.needsRecord ? await askAbout(targets.map(\.server)) : nil
+        var runs: [ProtocolRun] = []
+        var isGood = true
+        for (server, name) in targets where !interruption.flag.isSet {
+            var settings = pace.settings(to: server, app: app, serverProcess: serverPid)
+            settings.loadProtocol = name
+            if server.isTLS {
+                settings.tls = try tls.context(for: server)
+                if let offer = name.tlsProtocol { settings.tls?.offer(offer) }
+            }
+            if targets.count > 1 { try line("\(name.rawValue) at \(server)") }
+            if pace.sweep {
+                guard let run = try await sweep(settings, groups, interruption) else {
+                    isGood = false
+                    continue
+                }
+                runs.append(run)
+            } else {
+                let result = try await measure(settings, groups, interruption)
+                try line(result.summary)
+                runs.append(ProtocolRun(result))
+                if !result.isClean || result.lateReason != nil { isGood = false }
+            }
         }
+        if runs.count > 1 { try line(ProtocolComparison(runs).text) }
+        if !runs.isEmpty { try output.write(runs, of: about) }
+        if !isGood { throw ExitStatus.refused }
     }
 
-    private func once(
-        _ settings: LoadSettings, _ groups: [LoadGroup], _ interruption: LoadInterruption
-    ) async throws {
-        let about = output.needsRecord ? await askAbout() : nil
-        let result = try await measure(settings, groups, interruption)
-        try report(result, result.summary, of: about)
-        if !result.isClean || result.lateReason != nil { throw ExitStatus.refused }
-    }
-
+    /// Searches the highest rate. Returns nil if there is none.
     private func sweep(
         _ settings: LoadSettings, _ groups: [LoadGroup], _ interruption: LoadInterruption
-    ) async throws {
-        let about = output.needsRecord ? await askAbout() : nil
+    ) async throws -> ProtocolRun? {
         let search = RateSweep(bound: pace.p99, firstRate: pace.rate ?? 1000)
         let steps: [RateSweep.Step]
         do throws(LoadError) {
@@ -115,11 +158,11 @@ struct LoadCommand: AsyncParsableCommand {
                             ?? "p99 \(p99) ms"))
             }
         } catch {
-            throw failure(error)
+            throw failure(error, settings)
         }
         guard let best = RateSweep.best(of: steps) else {
             try Output.line("no rate has p99 within \(pace.p99.short) ms")
-            throw ExitStatus.refused
+            return nil
         }
         let least = steps.filter { $0.failure != nil }.min { $0.rate < $1.rate }
         var text = "\(best.rate.rounded0) requests per second with p99 within \(pace.p99.short) ms"
@@ -128,28 +171,26 @@ struct LoadCommand: AsyncParsableCommand {
         } else if least == nil || least?.result.wasInterrupted == true {
             text += "; the search was not completed"
         }
-        try report(best.result, text + "\n" + best.result.summary, of: about, steps: steps)
+        try line(text + "\n" + best.result.summary)
+        return ProtocolRun(best.result, steps: steps)
     }
 
-    /// Writes the files and the summary. The summary goes to standard error when the JSON goes
-    /// to standard output.
-    private func report(
-        _ result: LoadResult, _ summary: String, of about: RunRecord.Server?,
-        steps: [RateSweep.Step] = []
-    ) throws {
-        // Prints first: a full disk can fail the files but not this output.
-        if output.json == "-" {
-            if !output.quiet { Output.note(summary) }
-        } else {
-            try Output.line(summary)
+    /// Prints results: to standard error when the JSON goes to standard output. Before the files,
+    /// because a full disk can fail these but not this output.
+    private func line(_ text: String) throws {
+        if output.json != "-" {
+            try Output.line(text)
+        } else if !output.quiet {
+            Output.note(text)
         }
-        try output.write(result, of: about, steps: steps)
     }
 
-    /// The server's version and engine, for the report; nil if it does not answer.
-    private func askAbout() async -> RunRecord.Server? {
+    /// The version and engine of the first server that speaks frames, for the report; nil if none
+    /// answers.
+    private func askAbout(_ servers: [Endpoint]) async -> RunRecord.Server? {
+        guard let server = servers.first(where: { !$0.isHTTP }) else { return nil }
         let info = try? await server.ask(
-            tls.context(for: server), timeout: .seconds(2)
+            server.isTLS ? tls.context(for: server) : nil, timeout: .seconds(2)
         ) { client throws(ClientError) in try await client.info() }
         return info.map { RunRecord.Server(version: $0.version, engine: $0.engine) }
     }
@@ -164,13 +205,13 @@ struct LoadCommand: AsyncParsableCommand {
         do throws(LoadError) {
             return try await run.run(interruption.flag)
         } catch {
-            throw failure(error)
+            throw failure(error, settings)
         }
     }
 
-    private func failure(_ error: LoadError) -> Failure {
+    private func failure(_ error: LoadError, _ settings: LoadSettings) -> Failure {
         switch error {
-        case .notReached(let reason): Failure("\(server): \(reason)")
+        case .notReached(let reason): Failure("\(settings.endpoint): \(reason)")
         case .system(let reason): Failure("the generator failed: \(reason)")
         }
     }

@@ -37,18 +37,24 @@ struct LoadOutputOptions: ParsableArguments {
     /// Whether a file says with which versions the run was made.
     var needsRecord: Bool { report != nil || json != nil }
 
-    func write(
-        _ result: LoadResult, of server: RunRecord.Server?, steps: [RateSweep.Step] = []
-    ) throws {
+    /// Writes the files.
+    func write(_ runs: [ProtocolRun], of server: RunRecord.Server?) throws {
         let record = RunRecord(
             command: CommandLine.arguments.joined(separator: " "), date: Timestamp.now.rfc3339,
             server: server)
+        let (result, steps) = (runs[0].result, runs[0].steps)
         if let report {
-            let page = HTMLReport(result, steps: steps, record: record)
-            try write(Array(page.text.utf8), to: report)
+            let page =
+                runs.count > 1
+                ? ProtocolComparison(runs).page(record)
+                : HTMLReport(result, steps: steps, record: record).text
+            try write(Array(page.utf8), to: report)
         }
         if let json {
-            try write(result.json(record, steps: steps) + [UInt8(ascii: "\n")], to: json)
+            let text =
+                runs.count > 1
+                ? LoadResult.json(runs, record) : result.json(record, steps: steps)
+            try write(text + [UInt8(ascii: "\n")], to: json)
         }
         if let hgrm { try write(Array(result.percentileDistribution.utf8), to: hgrm) }
     }

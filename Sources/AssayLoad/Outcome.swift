@@ -1,0 +1,39 @@
+import AssayClient
+import AssayModels
+import AssayWire
+
+extension Outcome {
+    init(_ result: ClientResult, _ expected: Verdict) {
+        switch result {
+        case .success(let answer):
+            self = Outcome(answer.result, expected)
+        case .failure(.status(.resourceExhausted, let message, _, _)):
+            self = .refused("RESOURCE_EXHAUSTED: " + message)
+        case .failure(.tooManyWaiting): self = .refused(ClientError.tooManyWaiting.description)
+        case .failure(let error): self = .error(error.description)
+        }
+    }
+
+    init(_ result: ResponseHead.CallResult, _ expected: Verdict) {
+        let verifications: [Verification]
+        switch result {
+        case .verification(let verification): verifications = [verification]
+        case .resolution(let resolution): verifications = resolution.items.map(\.verification)
+        case .fetched(let fetched): verifications = fetched.items.map(\.verification)
+        case .none, .health, .info, .pong: verifications = []
+        }
+        guard let last = verifications.last else {
+            self = .error("an answer without a verdict")
+            return
+        }
+        if let wrong = verifications.dropLast().first(where: { $0.verdict != .valid }) {
+            self = Self.outcome(wrong, .valid)
+            return
+        }
+        self = last.verdict == expected ? .correct : Self.outcome(last, expected)
+    }
+
+    private static func outcome(_ wrong: Verification, _ expected: Verdict) -> Outcome {
+        .wrong("\(wrong.verdict.name) where \(expected.name) was expected: \(wrong.detail)")
+    }
+}
