@@ -43,11 +43,15 @@ struct AnswerReader {
         return try? JSONDocument.parse(body.array, limit: limit).root.members
     }
 
-    /// The members of a problem (RFC 9457), or of an error of Connect.
-    private func failure(_ status: Int, _ body: Span<UInt8>) -> Outcome {
+    /// The status, and what a problem (RFC 9457) or an error of Connect says.
+    func reason(_ status: Int, _ body: Span<UInt8>) -> String {
         let members = members(body)
         let reason = (members?["detail"] ?? members?["message"])?.string ?? ""
-        let text = "\(status)" + (reason.isEmpty ? "" : ": " + reason)
+        return "\(status)" + (reason.isEmpty ? "" : ": " + reason)
+    }
+
+    private func failure(_ status: Int, _ body: Span<UInt8>) -> Outcome {
+        let text = reason(status, body)
         return Self.refusals.contains(status) ? .refused(text) : .error(text)
     }
 

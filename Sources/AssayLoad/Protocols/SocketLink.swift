@@ -221,6 +221,13 @@ final class HTTP1Link: SocketLink {
                 let body = rest.extracting(head.headBytes..<expected)
                 expected = 0
                 if state == .opening {
+                    // A server that is not ready answers 503; a port of frames, 400.
+                    guard head.status == 200 || head.status == 503 else {
+                        return fail(
+                            .status(
+                                .unavailable, message: reader.reason(head.status, body.span),
+                                retryAfterMilliseconds: 0))
+                    }
                     didOpen()
                 } else {
                     guard let ticket = inFlight.popFirst() else {
