@@ -113,23 +113,32 @@ extension HTTP2Session {
         guard stream.dataCount + length <= limit else {
             // The place of the next line is unknown.
             let plan = HTTPBodyPlan.lines(format, limit: limit)
-            refuse(beginLine(stream, format), plan.problem(above: limit), connection)
-            drop(stream)
-            endLines(stream, connection)
+            refuseLine(plan.problem(above: limit), stream, format, connection)
             return data.count
         }
-        guard length == 0 || hold(data.extracting(0..<length), stream, limit: limit, connection)
-        else {
-            refuse(
-                beginLine(stream, format), HTTPProblem(ResponseHead.memoryExhausted(stream.id)),
-                connection)
-            endLines(stream, connection)
+        // Asked first: `hold` would refuse the request, whose answer has begun.
+        guard connection.context.budget.admits(bodyOf: connection.heldBody + length) else {
+            let problem = HTTPProblem(ResponseHead.memoryExhausted(stream.id))
+            refuseLine(problem, stream, format, connection)
             return data.count
+        }
+        if length > 0 {
+            hold(data.extracting(0..<length), stream, limit: limit, connection)
         }
         guard isComplete else { return data.count }
         connection.reading.use(1)
         answerLine(stream, format, connection)
         return length + 1
+    }
+
+    /// Refuses the line that is arriving, and with it the rest of the batch, whose answer ends.
+    func refuseLine(
+        _ problem: HTTPProblem, _ stream: HTTP2Stream, _ format: HTTPResponseStyle,
+        _ connection: Connection
+    ) {
+        refuse(beginLine(stream, format), problem, connection)
+        drop(stream)
+        endLines(stream, connection)
     }
 
     private func beginLine(_ stream: HTTP2Stream, _ format: HTTPResponseStyle) -> UInt64 {

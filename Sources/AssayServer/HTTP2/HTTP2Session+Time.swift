@@ -78,6 +78,8 @@ extension HTTP2Session {
             connection.context.intake.drop(receipt, from: connection)
         } else if stream.messages != nil {
             return end(stream, RPCStatus(HTTPProblem(refusal)), connection)
+        } else if case .lines(let format, _) = stream.plan {
+            return refuseLine(HTTPProblem(refusal), stream, format, connection)
         }
         drop(stream)
         connection.answerAtOnce(.verify, refusal)
