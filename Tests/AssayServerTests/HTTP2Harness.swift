@@ -139,6 +139,8 @@ enum HTTP2Bytes {
     /// What the server widened windows by, by stream.
     private(set) var windows: [Int32: Int] = [:]
     private(set) var settings: [UInt16: UInt32] = [:]
+    /// Whether part of an answer came after its end.
+    private(set) var hasAnsweredTwice = false
     /// Whether it answers SETTINGS and PING, and widens windows as it reads.
     var isPolite = true
     private var received: [UInt8] = []
@@ -198,17 +200,22 @@ enum HTTP2Bytes {
     /// Reads everything that the server sends without time.
     func receive() {
         while case let more = peer.receive(), !more.isEmpty {
-            received += more
-            while received.count >= 9 {
-                let length = received[..<3].reduce(0) { $0 << 8 | Int($1) }
-                guard received.count >= 9 + length else { break }
-                let head = Array(received[..<9])
-                let content = Array(received[9..<9 + length])
-                received.removeFirst(9 + length)
-                let stream = Int32(bitPattern: Self.number(head[5...]))
-                take(head[3], head[4], stream, content)
-            }
+            read(more)
             server.runUntilIdle()
+        }
+    }
+
+    /// Reads what the server has sent.
+    func read(_ bytes: [UInt8]) {
+        received += bytes
+        while received.count >= 9 {
+            let length = received[..<3].reduce(0) { $0 << 8 | Int($1) }
+            guard received.count >= 9 + length else { return }
+            let head = Array(received[..<9])
+            let content = Array(received[9..<9 + length])
+            received.removeFirst(9 + length)
+            let stream = Int32(bitPattern: Self.number(head[5...]))
+            take(head[3], head[4], stream, content)
         }
     }
 
@@ -217,6 +224,7 @@ enum HTTP2Bytes {
     }
 
     private func take(_ type: UInt8, _ flags: UInt8, _ stream: Int32, _ content: [UInt8]) {
+        if type <= 1, answers[stream]?.hasEnded == true { hasAnsweredTwice = true }
         switch type {
         case 0:
             answers[stream, default: Answer()].data += content

@@ -10,40 +10,6 @@ import Testing
 
     private static let verifyStream = "/assay.v1.Verifier/VerifyStream"
 
-    /// A VerifyStreamRequest in its frame.
-    private static func request(
-        _ id: UInt64, _ evidence: [UInt8], kind: EvidenceKind = .transaction,
-        timeout: UInt64? = nil, app: String? = nil
-    ) -> [UInt8] {
-        var start = MessageBuilder()
-        start.set(1, varint: id)
-        if let timeout { start.set(2, varint: timeout) }
-        return RPCBytes.frame(start.bytes + RPCBytes.request(evidence, kind: kind, app: app))
-    }
-
-    /// The answers of a stream: verdicts by id, and the codes of refusals.
-    private static func answers(
-        _ answer: SimulatedHTTP2Peer.Answer
-    ) -> (verdicts: [UInt64: Verdict], codes: [UInt64: UInt64]) {
-        var (verdicts, codes): ([UInt64: Verdict], [UInt64: UInt64]) = ([:], [:])
-        for message in answer.messages {
-            let id = varint(1, of: message) ?? 0
-            if let code = varint(2, of: message) { codes[id] = code }
-            if varint(2, of: message) == nil {
-                verdicts[id] = RPCBytes.verification(message)?.verdict
-            }
-        }
-        return (verdicts, codes)
-    }
-
-    private static func varint(_ number: Int, of message: [UInt8]) -> UInt64? {
-        var reader = FieldReader()
-        while let field = try? reader.next(in: message.span) {
-            if field.number == number, case .varint(let value) = field.value { return value }
-        }
-        return nil
-    }
-
     @Test("many requests on one stream, in any parts of DATA", arguments: [7, 100, 3_000, 16_384])
     func verifyStream(_ size: Int) throws {
         let server = try SimulatedServer(seed: UInt64(size))
@@ -55,15 +21,15 @@ import Testing
         #expect(peer[1].status == 200 && !peer[1].hasEnded)
         var body: [UInt8] = []
         // A chain that is not known is answered later than what follows it.
-        body += Self.request(9_000, foreign)
-        for id in 1...100 as ClosedRange<UInt64> { body += Self.request(id, token) }
-        body += Self.request(500, Minted.tampered(token))
-        body += Self.request(501, token, app: "nowhere")
-        body += Self.request(502, [])
-        if size > 100 { body += Self.request(503, receipt, kind: .appReceipt) }
-        body += Self.request(UInt64.max, token)
+        body += RPCBytes.streamRequest(9_000, foreign)
+        for id in 1...100 as ClosedRange<UInt64> { body += RPCBytes.streamRequest(id, token) }
+        body += RPCBytes.streamRequest(500, Minted.tampered(token))
+        body += RPCBytes.streamRequest(501, token, app: "nowhere")
+        body += RPCBytes.streamRequest(502, [])
+        if size > 100 { body += RPCBytes.streamRequest(503, receipt, kind: .appReceipt) }
+        body += RPCBytes.streamRequest(UInt64.max, token)
         peer.send(Bytes.data(1, body, ends: true, each: size))
-        let (verdicts, codes) = Self.answers(peer[1])
+        let (verdicts, codes) = RPCBytes.streamAnswers(peer[1])
         for id in 1...100 as ClosedRange<UInt64> { #expect(verdicts[id] == .valid, "\(id)") }
         #expect(verdicts[500] == .invalidSignature && verdicts[UInt64.max] == .valid)
         #expect(verdicts[9_000] == .untrustedChain)
@@ -81,7 +47,7 @@ import Testing
         let token = try Minted.transaction.get()
         peer.send(Bytes.head(1, Bytes.fields(Self.verifyStream)))
         for id in 1...5 as ClosedRange<UInt64> {
-            peer.send(Bytes.data(1, Self.request(id, token)))
+            peer.send(Bytes.data(1, RPCBytes.streamRequest(id, token)))
             #expect(peer[1].messages.count == Int(id))
             // Between requests nothing is late.
             server.pass(milliseconds: 20_000)
@@ -94,7 +60,7 @@ import Testing
     func faults() throws {
         let server = try SimulatedServer()
         let token = try Minted.transaction.get()
-        let good = Self.request(1, token)
+        let good = RPCBytes.streamRequest(1, token)
         let table: [(name: String, body: [UInt8], ends: Bool, code: Int)] = [
             ("flags", good + [9, 0, 0, 0, 1, 0], false, 13),
             (
@@ -130,8 +96,8 @@ import Testing
         peer.send(
             Bytes.head(1, Bytes.fields(Self.verifyStream))
                 + Bytes.data(1, RPCBytes.frame([0xFF, 0xFF]) + good))
-        #expect(Self.answers(peer[1]).codes == [0: 3])
-        #expect(Self.answers(peer[1]).verdicts == [1: .valid])
+        #expect(RPCBytes.streamAnswers(peer[1]).codes == [0: 3])
+        #expect(RPCBytes.streamAnswers(peer[1]).verdicts == [1: .valid])
         #expect(
             server.heldResources.evidenceBytes == 0 && server.heldResources.requestsInFlight == 0)
     }
@@ -141,7 +107,7 @@ import Testing
         let server = try SimulatedServer { $0.workers = 1 }
         let peer = SimulatedHTTP2Peer(server)
         let token = try Minted.transaction.get()
-        let body = (1...50 as ClosedRange<UInt64>).flatMap { Self.request($0, token) }
+        let body = (1...50 as ClosedRange<UInt64>).flatMap { RPCBytes.streamRequest($0, token) }
         peer.peer.send(
             Bytes.head(1, Bytes.fields(Self.verifyStream))
                 + Bytes.data(1, body, ends: false, each: 16_000))
@@ -158,11 +124,12 @@ import Testing
         let peer = SimulatedHTTP2Peer(server)
         let token = try Minted.transaction.get()
         peer.send(
-            Bytes.head(1, Bytes.fields(Self.verifyStream)) + Bytes.data(1, Self.request(1, token)))
+            Bytes.head(1, Bytes.fields(Self.verifyStream))
+                + Bytes.data(1, RPCBytes.streamRequest(1, token)))
         server.drain()
         server.runUntilIdle()
         peer.receive()
-        #expect(Self.answers(peer[1]).verdicts == [1: .valid])
+        #expect(RPCBytes.streamAnswers(peer[1]).verdicts == [1: .valid])
         // UNAVAILABLE: the client goes on elsewhere.
         #expect(peer[1].hasEnded && peer[1].grpcStatus == 14)
         server.pass(milliseconds: 100)

@@ -82,6 +82,40 @@ enum RPCBytes {
         return verification
     }
 
+    /// A VerifyStreamRequest in its frame.
+    static func streamRequest(
+        _ id: UInt64, _ evidence: [UInt8], kind: EvidenceKind = .transaction,
+        timeout: UInt64? = nil, app: String? = nil
+    ) -> [UInt8] {
+        var start = MessageBuilder()
+        start.set(1, varint: id)
+        if let timeout { start.set(2, varint: timeout) }
+        return frame(start.bytes + request(evidence, kind: kind, app: app))
+    }
+
+    /// The answers of a stream: verdicts by id, and the codes of refusals.
+    static func streamAnswers(
+        _ answer: SimulatedHTTP2Peer.Answer
+    ) -> (verdicts: [UInt64: Verdict], codes: [UInt64: UInt64]) {
+        var (verdicts, codes): ([UInt64: Verdict], [UInt64: UInt64]) = ([:], [:])
+        for message in answer.messages {
+            let id = varint(1, of: message) ?? 0
+            if let code = varint(2, of: message) { codes[id] = code }
+            if varint(2, of: message) == nil {
+                verdicts[id] = verification(message)?.verdict
+            }
+        }
+        return (verdicts, codes)
+    }
+
+    private static func varint(_ number: Int, of message: [UInt8]) -> UInt64? {
+        var reader = FieldReader()
+        while let field = try? reader.next(in: message.span) {
+            if field.number == number, case .varint(let value) = field.value { return value }
+        }
+        return nil
+    }
+
     /// The first field of a number that has bytes.
     static func bytes(_ number: Int, of message: [UInt8]) -> [UInt8]? {
         var reader = FieldReader()

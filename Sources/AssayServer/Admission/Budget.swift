@@ -39,9 +39,9 @@ final class Budget {
     var unwritten = 0
     /// Memory of streams that have begun, apart from what they hold. It has the limit of answers,
     /// which are due on them.
-    private var open = 0
+    private(set) var open = 0
     /// What engines of protocols hold for their connections: tables, and heads that arrive.
-    private var engines = 0
+    private(set) var engines = 0
     /// Expected bytes of answers to accepted requests that are not encoded yet.
     private(set) var due = 0
 

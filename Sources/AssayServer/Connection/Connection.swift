@@ -16,7 +16,7 @@ final class Connection {
     var reading = ReadingTurn()
     var times: ConnectionTimes
     /// Bytes counted in the server's budget for this connection.
-    private var counted = HeldBytes()
+    private(set) var counted = HeldBytes()
 
     init(_ stream: Stream, _ context: ConnectionContext) {
         self.stream = stream

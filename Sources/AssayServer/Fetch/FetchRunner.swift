@@ -18,7 +18,7 @@ final class FetchRunner {
     private let all: SharedFetches
     private let others: [Worker]
     /// Bytes that this worker's fetches have reserved.
-    private var held = 0
+    private(set) var held = 0
     /// What they have borrowed of the part that all workers' fetches get.
     private var memory: ByteShare
 

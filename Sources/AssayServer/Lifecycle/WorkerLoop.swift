@@ -8,8 +8,8 @@ final class WorkerLoop {
     let context: ServerContext
     let connections: ConnectionTable
     private let turns: Turns
-    private let budget: Budget
-    private let scheduler: Scheduler
+    let budget: Budget
+    let scheduler: Scheduler
     private let admission: Admission
     private let clients: ConnectionContext
     private let secured: SecuredStreams

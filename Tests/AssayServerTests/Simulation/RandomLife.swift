@@ -2,12 +2,13 @@ import AssayModels
 
 @testable import AssayServer
 
-/// The life of a server from its start to its end, as a seed decides it: clients of both protocols
-/// that ask, are slow, break off and send nonsense; time; reloads; the drain. After each event, it
-/// checks what has to hold at all times.
+/// The life of a server from its start to its end, as a seed decides it: clients of all protocols
+/// that ask, are slow, give requests up, break off and send nonsense; an App Store; time; reloads;
+/// the drain. After each event, it checks what has to hold at all times.
 final class RandomLife {
     private let simulated: SimulatedServer
     private let evidence: SimulatedEvidence
+    private let ledger = MemoryLedger()
     private var clients: [any SimulatedClient] = []
     private(set) var asked = 0
     private(set) var answered = 0
@@ -33,6 +34,8 @@ final class RandomLife {
             configuration.limits.connections = 4
             configuration.limits.unknownChainsWaiting = 2
             configuration.limits.unknownChainsPerSecond = 20
+            configuration.limits.fetches = 3
+            configuration.ask(SimulatedStore.makeFetcher())
             kept = configuration
         }
         configuration = kept
@@ -51,7 +54,7 @@ final class RandomLife {
     // MARK: Events
 
     private func happen() {
-        switch world.number(below: 40) {
+        switch world.number(below: 44) {
         case 0..<3: connect()
         case 3..<15: withClient { ask($0) }
         case 15..<25: simulated.step()
@@ -65,18 +68,21 @@ final class RandomLife {
         case 35 where world.happens(onceIn: 4): reload()
         case 36 where world.happens(onceIn: 30): drain()
         case 37: simulated.runUntilIdle()
+        case 38..<40: withClient { $0.goOn() }
+        case 40..<42: withClient { $0.giveUp() }
         default: simulated.step()
         }
     }
 
     private func connect() {
         guard clients.count < Self.mostClients else { return }
-        let isHTTP = world.happens(onceIn: 2)
-        let peer = simulated.connect(
-            to: isHTTP ? SimulatedServer.http : SimulatedServer.frames)
-        clients.append(
-            isHTTP
-                ? SimulatedHTTPClient(peer, evidence) : SimulatedFrameClient(peer, evidence))
+        let client: any SimulatedClient =
+            switch world.number(below: 4) {
+            case 0: SimulatedFrameClient(simulated.connect(), evidence)
+            case 1: SimulatedHTTPClient(simulated.connect(to: SimulatedServer.http), evidence)
+            default: SimulatedHTTP2Client(simulated, evidence)
+            }
+        clients.append(client)
     }
 
     private func withClient(_ action: (any SimulatedClient) -> Void) {
@@ -87,11 +93,12 @@ final class RandomLife {
     private func ask(_ client: any SimulatedClient) {
         guard !client.peer.hasEnded, !broken.contains(ObjectIdentifier(client)) else { return }
         let all = SimulatedQuestion.allCases
+        let before = client.unanswered
         // Mostly what honest clients ask, in bursts that reach the limits.
         for _ in 0...world.number(below: 12) {
             client.ask(world.happens(onceIn: 2) ? .genuine : all[world.number(below: all.count)])
-            asked += 1
         }
+        asked += client.unanswered - before
     }
 
     /// Clients that have sent bytes which begin no request, or a part of one.
@@ -146,6 +153,7 @@ final class RandomLife {
         if held.requestsInFlight > held.connections * max(limits.requestsInFlight, 12) {
             problem = "more requests in flight than the limits admit: \(held)"
         }
+        if let wrong = ledger.problem(of: simulated) { problem = wrong }
         // Work for a client that has left ends with its slice.
         if held.requestsInFlight == 0, held.evidenceBytes > 0, simulated.isIdle {
             problem = "evidence without a request: \(held)"
@@ -159,6 +167,7 @@ final class RandomLife {
         for _ in 0..<400 where problem == nil && owed > 0 {
             simulated.pass(milliseconds: 100)
             for client in clients {
+                client.goOn()
                 receive(client, upTo: .max)
                 // Leaves, so that those who wait to be accepted are served.
                 if !owes(client) { client.peer.finish() }

@@ -8,6 +8,10 @@ protocol SimulatedClient: AnyObject {
     var peer: SimulatedPeer { get }
     /// Sends a request.
     func ask(_ question: SimulatedQuestion)
+    /// Sends the rest of requests of which a part was sent.
+    func goOn()
+    /// Gives a request up that is not answered, and goes on with the others.
+    func giveUp()
     /// Receives up to a number of bytes, and returns what is wrong with them; nil if nothing.
     func receive(upTo limit: Int) -> String?
     /// Requests without an answer. The server can leave them if it has ended the connection.
@@ -18,10 +22,54 @@ protocol SimulatedClient: AnyObject {
     var hasFinalAnswer: Bool { get }
 }
 
+extension SimulatedClient {
+    func goOn() {}
+    func giveUp() {}
+}
+
 /// What a simulated client asks.
 enum SimulatedQuestion: CaseIterable {
     case ping, genuine, forged, unknownChain, receipt, resolve, mayWait, tooLate, unknownApp
-    case namedApp
+    case namedApp, fetch, batch
+
+    /// Whether an answer is right. Shortage and the end of the server are right answers to
+    /// everything; a verdict has to be the right one.
+    func admits(_ outcome: SimulatedOutcome) -> Bool {
+        switch (self, outcome) {
+        case (.ping, .done), (.resolve, .done), (.fetch, .done), (.batch, .done): true
+        case (.ping, _): false
+        case (_, .refused(.unavailable)), (_, .refused(.resourceExhausted)),
+            (_, .refused(.deadlineExceeded)):
+            true
+        case (.unknownApp, .refused(.notFound)), (.namedApp, .refused(.notFound)),
+            (.fetch, .refused(.notFound)):
+            true
+        case (.genuine, .verdict(let isValid)), (.namedApp, .verdict(let isValid)),
+            (.mayWait, .verdict(let isValid)), (.tooLate, .verdict(let isValid)),
+            (.receipt, .verdict(let isValid)):
+            isValid
+        case (.forged, .verdict(let isValid)), (.unknownChain, .verdict(let isValid)): !isValid
+        default: false
+        }
+    }
+
+    /// The transaction of a Fetch, which decides what the simulated App Store does.
+    static func transactionId(_ number: Int) -> String {
+        "\(1 + number % SimulatedStore.transactions)"
+    }
+
+    /// A Fetch in JSON.
+    static func fetch(_ number: Int) -> String {
+        #"{"transactionId":"\#(transactionId(number))","timeout":2}"#
+    }
+}
+
+/// What an answer says, in any protocol.
+enum SimulatedOutcome {
+    case verdict(isValid: Bool)
+    /// The result of another call.
+    case done
+    case refused(AssayWire.Status)
 }
 
 /// Evidence of the questions, made once.
@@ -30,6 +78,9 @@ struct SimulatedEvidence {
     let forged: [UInt8]
     let foreign: [UInt8]
     let receipt: [UInt8]
+
+    /// Requests for a batch.
+    var batch: SimulatedBatch { SimulatedBatch(self) }
 
     static let all = Result { () throws -> SimulatedEvidence in
         let genuine = try Minted.transaction.get()
@@ -63,11 +114,12 @@ final class SimulatedFrameClient: SimulatedClient {
     func ask(_ question: SimulatedQuestion) {
         lastId += 1
         let id = lastId
-        open[id] = question
+        open[id] = question == .batch ? .genuine : question
         let frame =
             switch question {
             case .ping: RawClient.ping(id)
-            case .genuine: RawClient.verify(id, evidence.genuine, timeout: 0)
+            // Frames have no batches.
+            case .genuine, .batch: RawClient.verify(id, evidence.genuine, timeout: 0)
             case .forged: RawClient.verify(id, evidence.forged, timeout: 0)
             case .unknownChain: RawClient.verify(id, evidence.foreign, timeout: 0)
             case .receipt: RawClient.verify(id, .appReceipt, evidence.receipt, timeout: 0)
@@ -78,6 +130,9 @@ final class SimulatedFrameClient: SimulatedClient {
             case .tooLate: RawClient.verify(id, evidence.genuine, timeout: 1)
             case .unknownApp: RawClient.verify(id, evidence.genuine, app: "nowhere", timeout: 0)
             case .namedApp: RawClient.verify(id, evidence.genuine, app: "game", timeout: 0)
+            case .fetch:
+                RawClient.fetch(
+                    id, FetchCall(of: SimulatedQuestion.transactionId(Int(id))), timeout: 2_000)
             }
         peer.send(frame)
     }
@@ -108,27 +163,17 @@ final class SimulatedFrameClient: SimulatedClient {
         return problem(of: head, to: question)
     }
 
-    /// Shortage and the end of the server are right answers to everything; a verdict has to be the
-    /// right one.
     private func problem(of head: ResponseHead, to question: SimulatedQuestion) -> String? {
-        let wrong = "\(question) was answered with \(head)"
-        switch head.status {
-        case .unavailable, .resourceExhausted, .deadlineExceeded:
-            return question == .ping ? wrong : nil
-        case .notFound: return question == .unknownApp || question == .namedApp ? nil : wrong
-        case .ok: break
-        default: return wrong
-        }
-        switch (question, head.result) {
-        case (.ping, .pong), (.resolve, .resolution): return nil
-        case (.genuine, .verification(let answer)), (.namedApp, .verification(let answer)),
-            (.mayWait, .verification(let answer)),
-            (.tooLate, .verification(let answer)), (.receipt, .verification(let answer)):
-            return answer.verdict == .valid ? nil : wrong
-        case (.forged, .verification(let answer)), (.unknownChain, .verification(let answer)):
-            return answer.verdict == .valid ? wrong : nil
-        default: return wrong
-        }
+        let outcome: SimulatedOutcome? =
+            switch (head.status, head.result) {
+            case (.ok, .verification(let answer)):
+                .verdict(isValid: answer.verdict == .valid)
+            case (.ok, .pong), (.ok, .resolution), (.ok, .fetched): .done
+            case (.ok, _): nil
+            default: .refused(head.status)
+            }
+        if let outcome, question.admits(outcome) { return nil }
+        return "\(question) was answered with \(head)"
     }
 }
 
@@ -186,6 +231,10 @@ final class SimulatedHTTPClient: SimulatedClient {
             case .receipt: HTTPClient.post("/v1/verify?kind=app-receipt", evidence.receipt)
             case .tooLate: HTTPClient.post(token + "&timeout=0.001", evidence.genuine)
             case .unknownApp: HTTPClient.post(token + "&app=nowhere", evidence.genuine)
+            case .fetch: HTTPClient.post("/v1/fetch", json: SimulatedQuestion.fetch(answered))
+            case .batch:
+                HTTPClient.post(
+                    SimulatedBatch.path, evidence.batch.body, type: SimulatedBatch.type, chunk: 900)
             }
         peer.send(request)
     }
@@ -198,20 +247,44 @@ final class SimulatedHTTPClient: SimulatedClient {
             guard let first = lines.first?.split(separator: " "), first.count > 1,
                 first[0] == "http/1.1", let status = Int(first[1])
             else { return "no response: \(head.prefix(60))" }
-            let length = lines.lazy.compactMap { line -> Int? in
-                line.hasPrefix("content-length: ") ? Int(line.dropFirst(16)) : nil
-            }.first
-            guard let length else { return "a response without a length: \(head)" }
-            guard received.count >= end.upperBound + length else { return nil }
-            let body = String(
-                decoding: received[end.upperBound..<end.upperBound + length], as: UTF8.self)
-            received.removeFirst(end.upperBound + length)
+            let body: String
+            if lines.contains("transfer-encoding: chunked") {
+                guard let (content, rest) = Self.chunks(received[end.upperBound...]) else {
+                    return nil
+                }
+                (body, received) = (content, Array(rest))
+            } else {
+                let length = lines.lazy.compactMap { line -> Int? in
+                    line.hasPrefix("content-length: ") ? Int(line.dropFirst(16)) : nil
+                }.first
+                guard let length else { return "a response without a length: \(head)" }
+                guard received.count >= end.upperBound + length else { return nil }
+                body = String(
+                    decoding: received[end.upperBound..<end.upperBound + length], as: UTF8.self)
+                received.removeFirst(end.upperBound + length)
+            }
             if lines.contains("connection: close") { hasFinalAnswer = true }
             guard !open.isEmpty else {
                 return hasFinalAnswer ? nil : "one response too many: \(head)"
             }
             answered += 1
             if let problem = problem(of: status, body, to: open.removeFirst()) { return problem }
+        }
+        return nil
+    }
+
+    /// The content of a chunked body, and what follows it; nil if it has not arrived.
+    private static func chunks(
+        _ bytes: ArraySlice<UInt8>
+    ) -> (content: String, rest: ArraySlice<UInt8>)? {
+        var (content, rest): ([UInt8], ArraySlice<UInt8>) = ([], bytes)
+        while let line = rest.firstRange(of: [13, 10]) {
+            let size = String(decoding: rest[..<line.lowerBound], as: UTF8.self)
+            let chunk = rest[line.upperBound...]
+            guard let count = Int(size, radix: 16), chunk.count >= count + 2 else { return nil }
+            content += chunk.prefix(count)
+            rest = chunk.dropFirst(count + 2)
+            if count == 0 { return (String(decoding: content, as: UTF8.self), rest) }
         }
         return nil
     }
@@ -224,14 +297,19 @@ final class SimulatedHTTPClient: SimulatedClient {
         case 503, 504, 429: return nil
         // A body whose deadline has passed before its end.
         case 408 where question == .receipt: return nil
+        // A reload can leave less memory than a fetch begins with.
+        case 413 where question == .fetch: return nil
         case 408, 413, 400: return hasFinalAnswer ? nil : wrong
-        case 404: return question == .unknownApp ? nil : wrong
+        case 404: return question == .unknownApp || question == .fetch ? nil : wrong
+        // The client has left: nobody waits for the App Store.
+        case 500 where question == .fetch && peer.hasEnded: return nil
         case 200: break
         default: return wrong
         }
         let isValid = body.contains(#""verdict":"VALID""#)
         switch question {
-        case .ping, .resolve: return nil
+        case .ping, .resolve, .fetch: return nil
+        case .batch: return evidence.batch.isAnswered(by: body) ? nil : wrong
         case .genuine, .mayWait, .tooLate, .receipt, .namedApp: return isValid ? nil : wrong
         case .forged, .unknownChain: return isValid ? wrong : nil
         case .unknownApp: return wrong

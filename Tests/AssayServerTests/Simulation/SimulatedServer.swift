@@ -102,6 +102,13 @@ final class SimulatedServer {
         return sum
     }
 
+    /// Performs an action on each worker, as its thread.
+    func forEachWorker(_ action: (Int, WorkerLoop) -> Void) {
+        for (index, (worker, thread)) in zip(workers, threads.dropFirst()).enumerated() {
+            thread.perform(on: worker) { action(index, $0) }
+        }
+    }
+
     /// The number of connections of each worker.
     var connectionsOfWorkers: [Int] {
         zip(workers, threads.dropFirst()).map { worker, thread in

@@ -1,0 +1,101 @@
+import AssayWire
+
+@testable import AssayServer
+
+/// Compares what the workers count of the server's memory with the sum of what their connections
+/// hold, and the requests that were counted with those that are in flight.
+final class MemoryLedger {
+    /// Also closed ones: they live as long as one of their requests is in flight.
+    private var connections: [Known] = []
+
+    private struct Known {
+        weak var connection: Connection?
+        let worker: Int
+    }
+
+    private struct Sums: Equatable {
+        var unread = 0
+        var unwritten = 0
+        var body = 0
+        var open = 0
+        var engine = 0
+        var evidence = 0
+        var due = 0
+        var receipts = 0
+    }
+
+    /// What is wrong; nil if nothing is.
+    func problem(of server: SimulatedServer) -> String? {
+        var problem: String?
+        var inFlight = 0
+        server.forEachWorker { index, worker in
+            for connection in worker.connections.all
+            where !connections.contains(where: { $0.connection === connection }) {
+                connections.append(Known(connection: connection, worker: index))
+            }
+            let mine = connections.filter { $0.worker == index }.compactMap(\.connection)
+            inFlight += mine.reduce(0) { $0 + $1.inFlight.count }
+            problem = problem ?? Self.problem(of: worker, mine)
+        }
+        connections.removeAll { $0.connection == nil }
+        let open = server.metrics.unanswered
+        if !(0...inFlight).contains(open) {
+            problem = problem ?? "\(open) requests are unanswered, \(inFlight) are in flight"
+        }
+        return problem
+    }
+
+    private static func problem(of worker: WorkerLoop, _ connections: [Connection]) -> String? {
+        let budget = worker.budget
+        let counted = Sums(
+            unread: budget.buffered, unwritten: budget.unwritten, body: budget.collected,
+            open: budget.open, engine: budget.engines,
+            evidence: budget.evidence - worker.scheduler.fetches.held, due: budget.due,
+            receipts: budget.receipts)
+        var held = Sums()
+        for connection in connections {
+            let bytes = connection.isClosed ? HeldBytes() : HeldBytes(of: connection)
+            held.unread += bytes.unread
+            // The system takes bytes without a notice.
+            guard bytes.unwritten <= connection.counted.unwritten else {
+                return "\(bytes.unwritten) bytes of answers are unwritten, "
+                    + "\(connection.counted.unwritten) are counted"
+            }
+            held.unwritten += connection.counted.unwritten
+            held.body += bytes.body
+            held.open += bytes.open
+            held.engine += bytes.engine
+            held.evidence += connection.inFlight.evidenceBytes
+            held.due += connection.inFlight.answersDue
+            held.receipts += connection.session.arriving.reduce(0) { $0 + $1.heldBytes }
+        }
+        if counted != held { return "counted \(counted), held \(held)" }
+        if worker.scheduler.parses.isIdle, budget.parsing != 0 || budget.parsed != 0 {
+            return "\(budget.parsing) bytes of bodies and \(budget.parsed) of values are counted, "
+                + "and none are parsed"
+        }
+        return nil
+    }
+}
+
+extension Session {
+    /// The receipts that are verified as they arrive.
+    fileprivate var arriving: [ArrivingReceipt] {
+        guard let http2 = self as? HTTP2Session else { return arrivingReceipt.map { [$0] } ?? [] }
+        return http2.streams.values.compactMap(\.receipt)
+    }
+}
+
+extension ArrivingReceipt {
+    fileprivate var heldBytes: Int { admitted.reservation.receiptBytes }
+}
+
+extension ServerMetrics {
+    /// Requests without an answer or a refusal. Negative if one has two.
+    fileprivate var unanswered: Int {
+        CallLabel.allCases.reduce(0) { sum, call in
+            let answered = Status.allCases.reduce(0) { $0 + handled(call, $1) }
+            return sum + Int(started(call)) - Int(answered)
+        }
+    }
+}
