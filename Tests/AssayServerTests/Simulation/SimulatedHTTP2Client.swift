@@ -199,8 +199,9 @@ final class SimulatedHTTP2Client: SimulatedClient {
         let outcome = outcome(answer, call)
         // Health says whether the server accepts requests.
         if call.question == .ping, case .refused = outcome { return nil }
-        if case .refused(.cancelled) = outcome, call.question == .fetch, peer.hasEnded {
-            return nil
+        if call.question == .fetch, peer.hasEnded, case .refused(let status) = outcome {
+            // HTTP has no status of its own for it.
+            if status == .cancelled || answer.text.contains("CANCELLED") { return nil }
         }
         return call.question.admits(outcome) ? nil : wrong
     }

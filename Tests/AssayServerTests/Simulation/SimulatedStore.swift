@@ -43,11 +43,14 @@ struct SimulatedBatch {
         body = Array(lines.joined(separator: "\n").utf8)
     }
 
-    /// Whether each line has one answer, in order, and the right one.
+    /// Whether each line has one answer, in order, and the right one. A line that arrives too late,
+    /// or for which no memory is left, is refused, and ends the batch.
     func isAnswered(by text: String) -> Bool {
-        let lines = text.split(separator: "\n")
-        return lines.count == Self.questions.count
-            && zip(Self.questions, lines).allSatisfy { $0.admits(Self.outcome(String($1))) }
+        let outcomes = text.split(separator: "\n").map { Self.outcome(String($0)) }
+        guard let last = outcomes.last, outcomes.count <= Self.questions.count else { return false }
+        var isWhole = outcomes.count == Self.questions.count
+        if case .refused = last { isWhole = true }
+        return isWhole && zip(Self.questions, outcomes).allSatisfy { $0.admits($1) }
     }
 
     private static func outcome(_ line: String) -> SimulatedOutcome {

@@ -10,7 +10,7 @@ import Testing
     /// 10,000 in the long form, which `ASSAY_SEEDS` asks for. A process has its own order of hashed
     /// elements: with `SWIFT_DETERMINISTIC_HASHING=1` a seed repeats its life in every process.
     private static let seeds =
-        ProcessInfo.processInfo.environment["ASSAY_SEEDS"].flatMap { UInt64($0) } ?? 200
+        ProcessInfo.processInfo.environment["ASSAY_SEEDS"].flatMap { UInt64($0) } ?? 100
 
     @Test("In random lives, each request is answered once, rightly, and nothing is held at the end")
     func randomLives() throws {

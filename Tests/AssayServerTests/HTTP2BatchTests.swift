@@ -1,0 +1,52 @@
+import AssayModels
+import Testing
+
+@testable import AssayServer
+
+/// Batches over HTTP/2: lines of one stream, each a request.
+@Suite struct HTTP2BatchTests {
+    private static let line =
+        #"{"kind":"transaction","evidence":"e30.e30.e30"}"#
+
+    /// What is answered after a part of a batch that stays silent.
+    private static func answer(
+        _ parts: [String], ends: Bool = false
+    ) throws -> SimulatedHTTP2Peer.Answer {
+        let server = try SimulatedServer(seed: 1) { configuration in
+            configuration.limits.frameGraceMilliseconds = 1_000
+        }
+        let http2 = SimulatedHTTP2Peer(server)
+        let fields = HTTP2Bytes.fields(
+            SimulatedBatch.path, method: "POST", type: SimulatedBatch.type)
+        http2.peer.send(HTTP2Bytes.head(1, fields, ends: false))
+        for (index, part) in parts.enumerated() {
+            let isLast = ends && index == parts.count - 1
+            http2.peer.send(HTTP2Bytes.data(1, Array(part.utf8), ends: isLast))
+        }
+        for _ in 0..<60 { server.pass(milliseconds: 100) }
+        http2.read(http2.peer.receive(upTo: .max))
+        return http2[1]
+    }
+
+    @Test("a line that does not end in time is refused, and ends the batch")
+    func late() throws {
+        // The parts, the statuses of the answers, and whether the answer has ended.
+        let cases: [([String], Bool, [String], Bool)] = [
+            ([Self.line + "\n"], true, ["verdict"], true),
+            ([Self.line], true, ["verdict"], true),
+            ([#"{"kind":"#], false, ["too slowly"], true),
+            ([Self.line + "\n", #"{"kind":"#], false, ["verdict", "too slowly"], true),
+            // Between lines nothing is late.
+            ([Self.line + "\n"], false, ["verdict"], false),
+        ]
+        for (parts, ends, expected, hasEnded) in cases {
+            let answer = try Self.answer(parts, ends: ends)
+            let lines = answer.text.split(separator: "\n")
+            #expect(lines.count == expected.count, "\(parts)")
+            for (line, text) in zip(lines, expected) {
+                #expect(line.contains(text), "\(parts)")
+            }
+            #expect(answer.hasEnded == hasEnded, "\(parts)")
+        }
+    }
+}
