@@ -86,6 +86,9 @@ public struct ServerLimits: Sendable {
     /// Frames taken from one connection in one turn of the loop, so that a connection that
     /// pipelines does not starve the others.
     public var framesPerTurn = 32
+    /// The time that counts as one of those frames, where the requests of a turn take longer than
+    /// their number says: one of gRPC or of JSON takes several times as long as a frame.
+    static let nanosecondsPerFrame: UInt64 = 4_000
     /// Bytes of an answer that count as one of those frames.
     static let answerBytesPerRequest = 4 << 10
     /// Bytes of a head that count as one more of them: a head of many small fields takes longer to

@@ -56,13 +56,14 @@ import Testing
     @Test("line 253: a document is not made without memory for it")
     func documents() throws {
         let server = try SimulatedServer { $0.limits.evidenceBytes = 1 << 20 }
-        let peers = (0..<40).map { _ in
-            let peer = SimulatedHTTP2Peer(server, starts: false)
+        // They connect while memory is free: later ones would wait before they are read.
+        let peers = (0..<40).map { _ in SimulatedHTTP2Peer(server, starts: false) }
+        server.runUntilIdle()
+        for peer in peers {
             peer.isPolite = false
             peer.send(
                 HTTP2Connection.preface + Bytes.settings([(4, 0)])
                     + Bytes.get(1, "/v1/openapi.json"))
-            return peer
         }
         #expect(server.heldResources.unwrittenBytes <= 1 << 20)
         #expect(peers.filter { $0[1].status == 429 }.count > 20)
@@ -103,7 +104,8 @@ import Testing
 
     @Test("line 255: refused messages of many streams take a bounded part of each turn")
     func refusedMessages() throws {
-        let server = try SimulatedServer { $0.workers = 1 }
+        // By their number alone: no time passes.
+        let server = try SimulatedServer(sliceNanoseconds: 0) { $0.workers = 1 }
         let message = RPCBytes.frame([8, 1])
         for _ in 0..<150 {
             SimulatedHTTP2Peer(server).peer.send(

@@ -72,6 +72,9 @@ package final class Stream {
     /// that is not reading; a reading stream gets an event.
     package var hasPeerLeft: Bool { socket.hasPeerLeft }
 
+    /// Whether the peer can receive nothing more. For a stream that is not reading, as above.
+    package var isPeerGone: Bool { socket.isPeerGone }
+
     /// Bytes in the system's receive buffer that were not read yet; 0 if the system does not
     /// report them.
     package var unreadBySystem: Int { socket.unreadCount }

@@ -12,6 +12,9 @@ package protocol StreamSocket: AnyObject {
     /// Whether the peer closed or reset the connection and nothing is left to read. For a socket
     /// that is not read; a read reports it.
     var hasPeerLeft: Bool { get }
+    /// Whether the peer can receive nothing more: it reset the connection, or closed both
+    /// directions of a Unix socket. Bytes that it has sent are possibly left to read.
+    var isPeerGone: Bool { get }
     /// Bytes that have arrived and were not read yet; 0 if that is not known.
     var unreadCount: Int { get }
     /// Bytes that were written and not sent yet.

@@ -61,6 +61,11 @@ final class SystemSocket: SocketHandle, StreamSocket {
         return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
     }
 
+    var isPeerGone: Bool {
+        var socket = pollfd(fd: descriptor, events: 0, revents: 0)
+        return unsafe poll(&socket, 1, 0) > 0 && socket.revents & Int16(POLLHUP | POLLERR) != 0
+    }
+
     var unreadCount: Int {
         var count: Int32 = 0
         return unsafe ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0

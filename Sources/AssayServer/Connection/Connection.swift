@@ -43,7 +43,29 @@ final class Connection {
     func start() {
         // The closure keeps the connection until the stream's last event.
         stream.setHandler { [self] event in handle(event) }
+        guard context.budget.isFull else { return stream.resumeReading() }
+        // A read holds memory before its requests can be refused.
+        stream.pauseReading()
+        reading.awaitsMemory = true
+        context.turns.enqueueFirstRead(of: self)
+    }
+
+    /// Reads for the first time. Returns false if there is nothing to read.
+    func beginReading() -> Bool {
+        reading.awaitsMemory = false
+        guard life.state != .closed, !stream.isClosing else { return false }
+        guard !stream.hasPeerLeft, !stream.isPeerGone else {
+            leave()
+            return false
+        }
         stream.resumeReading()
+        return true
+    }
+
+    /// Closes the connection of a peer that receives no answers any more.
+    private func leave() {
+        telemetry.logFault("the peer disconnected")
+        stream.close()
     }
 
     private func handle(_ event: Stream.Event) {
@@ -65,9 +87,7 @@ final class Connection {
         case .failed(.tls(let error)):
             telemetry.logFault(error)
             stream.close()
-        case .failed:
-            telemetry.logFault("the peer disconnected")
-            stream.close()
+        case .failed: leave()
         case .closed:
             life.state = .closed
             session.dropArriving(self, nil)
@@ -87,11 +107,14 @@ final class Connection {
             context.turns.didTake(reading.taken - before)
             updateBudget()
         }
+        var watch = ReadingWatch()
+        defer { watch.stop(&reading, context.scheduler) }
         while canTakeRequest {
             guard session.takeNext(self) else {
                 if reading.awaitsAnswer || reading.awaitsShare { break }
                 return
             }
+            watch.didStep(&reading, context.scheduler)
         }
         if isOpen {
             reading.isHeld = true
@@ -147,6 +170,8 @@ final class Connection {
     func takeTurn() {
         reading.endWaiting()
         guard isOpen, reading.isHeld, canReadRequest, !stream.isClosing else { return }
+        // What it has sent costs nothing more.
+        guard !stream.isPeerGone else { return leave() }
         reading.isHeld = false
         times.pace?.didResume(at: now)
         takeRequests()
@@ -301,7 +326,7 @@ final class Connection {
 
     private var isIdle: Bool {
         inFlight.isEmpty && output.bytes.isEmpty && stream.unwrittenCount == 0
-            && times.pace == nil && !session.isBusy
+            && times.pace == nil && !session.isBusy && !reading.awaitsMemory
     }
 
     /// Checks the timeouts. Called several times a second. After the loop itself was late, reads

@@ -23,6 +23,11 @@ final class Turns {
     private var longAnswerQuota = TurnQuota.longAnswerBytes
     /// Connections that ask for more long answers than this turn makes.
     private var longAnswers = TurnQueue()
+    /// Connections that began while memory was full, and were not read yet.
+    private var firstReads = TurnQueue()
+    /// How many of them are read although memory is full.
+    private var readsWithoutMemory = 0
+    private let hasMemory: () -> Bool
     /// The queues will be served without another request.
     private var hasRequestedTurns = false
     private var spareOutputs = SpareOutputs()
@@ -30,7 +35,10 @@ final class Turns {
     /// earlier one.
     private var hasResumedReading = false
 
-    init(_ loop: EventLoop) { self.loop = loop }
+    init(_ loop: EventLoop, hasMemory: @escaping () -> Bool) {
+        self.loop = loop
+        self.hasMemory = hasMemory
+    }
 
     // MARK: The turn
 
@@ -40,7 +48,11 @@ final class Turns {
     /// Ends a turn, after its work is done and its answers are written.
     func end() {
         hasResumedReading = false
-        if !waiting.isEmpty || !receipts.isEmpty || !longAnswers.isEmpty { requestTurns() }
+        if !waiting.isEmpty || !receipts.isEmpty || !longAnswers.isEmpty
+            || !firstReads.isEmpty && hasMemory()
+        {
+            requestTurns()
+        }
     }
 
     /// Whether connections with received bytes wait for their next turn, or resumed reading and
@@ -82,6 +94,31 @@ final class Turns {
     /// Records that a connection reads again, after it had used up its quota of an earlier turn.
     func didResumeReading() { hasResumedReading = true }
 
+    // MARK: First reads
+
+    /// Queues a connection that is read when memory is free.
+    func enqueueFirstRead(of connection: Connection) { firstReads.enqueue(connection) }
+
+    /// Has a few queued connections read although memory is full, so that they are refused and
+    /// don't wait in silence. Called at each check of the timeouts.
+    func readWithoutMemory() {
+        guard !firstReads.isEmpty else { return }
+        readsWithoutMemory = Self.readsWithoutMemory
+        requestTurns()
+    }
+
+    /// Forty connections a second.
+    private static let readsWithoutMemory = 4
+
+    private func serveFirstReads() {
+        while !firstReads.isEmpty, readsWithoutMemory > 0 || hasMemory(),
+            let connection = firstReads.next()
+        {
+            if connection.beginReading() { readsWithoutMemory -= 1 }
+        }
+        readsWithoutMemory = 0
+    }
+
     // MARK: Streamed receipts
 
     /// Whether a receipt can be read further in this turn; queued receipts go first.
@@ -119,6 +156,7 @@ final class Turns {
 
     private func serveQueues() {
         hasRequestedTurns = false
+        serveFirstReads()
         serveFrames()
         receipts.isServing = true
         while receiptSlice > 0, let connection = receipts.next() { connection.takeTurn() }

@@ -36,8 +36,9 @@ final class WorkerLoop {
         let codec = MessageCodec()
         context = ServerContext(configuration, on: loop, shared.transport)
         connections = ConnectionTable(context, worker: worker.index)
-        turns = Turns(loop)
-        budget = Budget(sharing: shared.bytes) { [loop] in loop.receivedBytes }
+        let budget = Budget(sharing: shared.bytes) { [loop] in loop.receivedBytes }
+        self.budget = budget
+        turns = Turns(loop) { !budget.isFull }
         scheduler = try Scheduler(
             context, connections, turns, budget, codec, shared, worker: worker.index)
         admission = Admission(context, budget, scheduler, codec)
@@ -118,6 +119,7 @@ final class WorkerLoop {
         lastSweep = context.now
         for connection in connections.all { connection.sweep(isLate: isLate) }
         connections.refuseSlow { budget.isLow }
+        turns.readWithoutMemory()
         budget.giveBackShare()
         context.telemetry.flushFaults()
         secured.sweep()

@@ -58,6 +58,7 @@ final class SimulatedSocket: StreamSocket {
     var descriptor: Int32 { -1 }
     var peerUser: UInt32? { 1_000 }
     var hasPeerLeft: Bool { wire.arrived.isEmpty && wire.peerEnd != nil }
+    var isPeerGone: Bool { wire.peerEnd == .reset }
     var unreadCount: Int { wire.arrived.count }
     var unwrittenCount: Int { unwritten.count }
 
