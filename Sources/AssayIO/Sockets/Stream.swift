@@ -68,6 +68,9 @@ package final class Stream {
     /// User id of the peer of a Unix socket; nil for TCP.
     package var peerUser: UInt32? { socket.peerUser }
 
+    /// The client that it is from.
+    package var peer: PeerKey { socket.peer }
+
     /// Whether the peer closed or reset the connection and nothing is left to read. For a stream
     /// that is not reading; a reading stream gets an event.
     package var hasPeerLeft: Bool { socket.hasPeerLeft }

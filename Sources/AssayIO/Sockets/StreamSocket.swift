@@ -9,6 +9,8 @@ package protocol StreamSocket: AnyObject {
     var descriptor: Int32 { get }
     /// User id of the peer of a Unix socket; nil for TCP.
     var peerUser: UInt32? { get }
+    /// The client that it is from.
+    var peer: PeerKey { get }
     /// Whether the peer closed or reset the connection and nothing is left to read. For a socket
     /// that is not read; a read reports it.
     var hasPeerLeft: Bool { get }

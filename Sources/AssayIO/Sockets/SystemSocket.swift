@@ -54,6 +54,20 @@ final class SystemSocket: SocketHandle, StreamSocket {
         return isUnix && code == 0 ? peer.user : nil
     }
 
+    var peer: PeerKey {
+        if let user = peerUser { return .user(user) }
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let code = unsafe withUnsafeMutableBytes(of: &storage) { bytes in
+            let address = unsafe bytes.assumingMemoryBound(to: sockaddr.self).baseAddress!
+            return unsafe getpeername(descriptor, address, &length)
+        }
+        guard code == 0 else { return .unknown }
+        return unsafe withUnsafeBytes(of: storage) { bytes in
+            unsafe PeerKey(family: Int32(storage.ss_family), address: bytes.bytes)
+        }
+    }
+
     var hasPeerLeft: Bool {
         var byte: UInt8 = 0
         let flags = Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)

@@ -9,6 +9,8 @@ final class Connection {
     let context: ConnectionContext
     /// A unique number of the connection.
     let number: UInt64
+    /// The client that it is from.
+    let peer: QueuePeer
     private(set) lazy var session: any Session = context.makeSession(for: self)
     private var life = ConnectionLife()
     var inFlight = RequestsInFlight()
@@ -22,6 +24,7 @@ final class Connection {
         self.stream = stream
         self.context = context
         number = context.table.nextNumber()
+        peer = context.table.enter(stream.peer)
         times = ConnectionTimes(context.server.loop)
     }
 
@@ -204,6 +207,9 @@ final class Connection {
 
     /// Whether the number of requests in flight is at its limit.
     var isFull: Bool { inFlight.count >= limits.requestsInFlight }
+
+    /// Where its requests wait for a worker.
+    func makeLines() -> RequestLines { inFlight.makeLines(of: peer) }
 
     // MARK: Memory
 

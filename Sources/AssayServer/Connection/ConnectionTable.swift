@@ -4,6 +4,8 @@ import AssayWire
 /// The open connections. Belongs to the loop's thread.
 final class ConnectionTable {
     private var connections: [ObjectIdentifier: Connection] = [:]
+    /// The clients of the connections.
+    private var peers: [PeerKey: QueuePeer] = [:]
     private var lastNumber: UInt64
     private let context: ServerContext
 
@@ -25,10 +27,24 @@ final class ConnectionTable {
         return lastNumber
     }
 
+    /// Returns the client of a new connection.
+    func enter(_ key: PeerKey) -> QueuePeer {
+        let peer = peers[key] ?? QueuePeer(key)
+        peer.connections += 1
+        peers[key] = peer
+        return peer
+    }
+
+    private func leave(_ peer: QueuePeer) {
+        peer.connections -= 1
+        if peer.connections == 0 { peers[peer.key] = nil }
+    }
+
     func add(_ connection: Connection) { connections[ObjectIdentifier(connection)] = connection }
 
     func remove(_ connection: Connection) {
         connections[ObjectIdentifier(connection)] = nil
+        leave(connection.peer)
         // Requests another turn, which ends the server.
         if isEmpty, context.phase.isDraining { context.loop.post {} }
     }

@@ -35,9 +35,9 @@ struct RequestsInFlight {
     }
 
     /// Where requests wait for a worker.
-    mutating func makeLines() -> RequestLines {
+    mutating func makeLines(of peer: QueuePeer) -> RequestLines {
         if let lines { return lines }
-        let new = RequestLines()
+        let new = RequestLines(of: peer)
         lines = new
         return new
     }

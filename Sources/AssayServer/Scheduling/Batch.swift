@@ -113,12 +113,15 @@ struct Batch {
     ///   - own: the request's own nanoseconds.
     ///   - parsing: nanoseconds of other work that background threads have.
     func milliseconds(
-        before own: Double, of lines: RequestLines?, by delay: QueueDelay, parsing: Double
+        before own: Double, of lines: RequestLines?, from peer: QueuePeer, by delay: QueueDelay,
+        parsing: Double
     ) -> UInt64 {
         milliseconds(
-            short: short.nanoseconds(before: own, of: lines?.short, by: delay),
+            short: short.nanoseconds(
+                before: own, of: lines?.short, from: peer.short, by: delay),
             long: delay.nanoseconds(of: running) + parsing
-                + waiting.nanoseconds(before: own, of: lines?.waiting, by: delay),
+                + waiting.nanoseconds(
+                    before: own, of: lines?.waiting, from: peer.waiting, by: delay),
             by: delay)
     }
 
@@ -130,8 +133,12 @@ struct Batch {
     }
 
     /// What a connection has in the queue.
-    func share(of lines: RequestLines?) -> QueueShare {
-        if waiting.isLight(lines?.waiting), short.isLight(lines?.short) { return .light }
+    func share(of lines: RequestLines?, from peer: QueuePeer) -> QueueShare {
+        if waiting.isLight(lines?.waiting, from: peer.waiting),
+            short.isLight(lines?.short, from: peer.short)
+        {
+            return .light
+        }
         return lines.map { $0.waiting.isEmpty && $0.short.isEmpty } ?? true ? .none : .queued
     }
 
@@ -147,7 +154,7 @@ struct Batch {
     var isLong: Bool { waitingCount > 2 * backgroundThreads * requestsPerSlice }
 
     mutating func add(_ request: Job, by delay: QueueDelay) {
-        let lines = request.port.value.connection.inFlight.makeLines()
+        let lines = request.port.value.connection.makeLines()
         if request.mayWait {
             mayWait.append(request, to: lines.mayWait, by: delay)
         } else if !handsOver, delay.nanoseconds(of: request.work) <= Self.quickNanoseconds {
@@ -160,7 +167,7 @@ struct Batch {
     /// Adds requests that have already waited elsewhere, before the others of their connections.
     mutating func addFirst(_ requests: [Job], by delay: QueueDelay) {
         for request in requests.reversed() {
-            let lines = request.port.value.connection.inFlight.makeLines()
+            let lines = request.port.value.connection.makeLines()
             if request.mayWait {
                 mayWait.prepend(request, to: lines.mayWait, by: delay)
             } else {

@@ -1,15 +1,37 @@
+import AssayIO
+
+/// A client in the queues: its connections share its turns.
+final class QueuePeer {
+    let key: PeerKey
+    /// Connections that are open.
+    var connections = 0
+    let waiting = RequestQueue.Peer()
+    let short = RequestQueue.Peer()
+    let mayWait = RequestQueue.Peer()
+
+    init(_ key: PeerKey) { self.key = key }
+}
+
 /// The requests of one connection that wait for a worker. The connection owns it, so that a request
 /// is queued and taken without a lookup.
 final class RequestLines {
-    let waiting = RequestQueue.Line()
-    let short = RequestQueue.Line()
-    let mayWait = RequestQueue.Line()
+    let waiting: RequestQueue.Line
+    let short: RequestQueue.Line
+    let mayWait: RequestQueue.Line
+
+    init(of peer: QueuePeer) {
+        waiting = RequestQueue.Line(of: peer.waiting)
+        short = RequestQueue.Line(of: peer.short)
+        mayWait = RequestQueue.Line(of: peer.mayWait)
+    }
 
     var isEmpty: Bool { waiting.isEmpty && short.isEmpty && mayWait.isEmpty }
 }
 
-/// Requests with their load. Connections take turns, by predicted nanoseconds.
+/// Requests with their load. Clients take turns, and the connections of each, by predicted
+/// nanoseconds.
 struct RequestQueue {
+    typealias Peer = RoundRobinQueue<Job>.Peer
     typealias Line = RoundRobinQueue<Job>.Flow
 
     private var requests = RoundRobinQueue<Job>(leastQuantum: quantumNanoseconds)
@@ -64,15 +86,17 @@ struct RequestQueue {
     /// Nanoseconds of work, on one worker, before a request of a connection.
     ///
     /// - Parameter own: the request's own nanoseconds.
-    func nanoseconds(before own: Double, of line: Line?, by delay: QueueDelay) -> Double {
+    func nanoseconds(
+        before own: Double, of line: Line?, from peer: Peer, by delay: QueueDelay
+    ) -> Double {
         guard !requests.isEmpty else { return 0 }
         // The costs were possibly measured again since the requests were queued.
         let scale = delay.nanoseconds(of: load) / Double(requests.cost)
         guard scale > 0 else { return 0 }
         let cost = Int(min(own / scale, Self.longestNanoseconds))
-        return scale * Double(requests.cost(before: cost, of: line))
+        return scale * Double(requests.cost(before: cost, of: line, from: peer))
     }
 
-    /// Whether a connection has few requests in the queue, beside connections with more.
-    func isLight(_ line: Line?) -> Bool { requests.isLight(line) }
+    /// Whether a connection has few requests in the queue, beside others with more.
+    func isLight(_ line: Line?, from peer: Peer) -> Bool { requests.isLight(line, from: peer) }
 }

@@ -1,18 +1,32 @@
-/// A queue that serves flows in turn: deficit round robin (Shreedhar and Varghese, 1995).
+/// A queue that serves peers in turn, and the flows of each peer in turn: deficit round robin
+/// (Shreedhar and Varghese, 1995) in two levels.
 ///
-/// Each element has a cost, and a flow gets a quantum of cost in each round, however much it has
-/// queued. So a flow waits for at most as much of each other flow as it has queued itself, and
-/// the queue can predict that wait. The owner of a flow keeps it: no operation looks one up. All
-/// operations on an element take constant time on average.
+/// Each element has a cost. In each round a peer gets a quantum of cost, however many flows it has,
+/// and so does each flow in the rounds of its peer, however much it has queued. So a flow waits for
+/// at most as much of each other peer as its own peer takes before it, and the queue can predict
+/// that wait. A peer alone gets everything. The owner of a flow keeps it: no operation looks one
+/// up. All operations on an element take constant time on average.
 struct RoundRobinQueue<Element> {
-    /// The elements of one flow, in the order of their arrival.
-    final class Flow {
-        fileprivate var line = Ring<Entry>()
+    /// What takes turns: a peer, or a flow of one.
+    class Member {
         /// The cost of its elements.
-        fileprivate(set) var cost = 0
-        /// The cost that it can take before the next flow's turn.
-        fileprivate var credit = 0
-        fileprivate var hasTurn = false
+        fileprivate(set) final var cost = 0
+        /// The cost that it can take before the next member's turn.
+        fileprivate final var credit = 0
+        fileprivate final var hasTurn = false
+    }
+
+    /// A client, whose flows share its turns.
+    final class Peer: Member {
+        fileprivate var flows = Round<Flow>()
+    }
+
+    /// The elements of one flow, in the order of their arrival.
+    final class Flow: Member {
+        let peer: Peer
+        fileprivate var line = Ring<Entry>()
+
+        init(of peer: Peer) { self.peer = peer }
 
         var count: Int { line.count }
         var isEmpty: Bool { line.isEmpty }
@@ -23,21 +37,8 @@ struct RoundRobinQueue<Element> {
         let cost: Int
     }
 
-    /// Flows whose costs have the same bit width.
-    private struct Bucket {
-        var flows = 0
-        var cost = 0
-    }
-
-    /// The flows with elements, in the order of their turns. Flows whose elements were removed
-    /// leave when their turn comes.
-    private var turns = Ring<Flow>()
-    private var buckets = [Bucket](repeating: Bucket(), count: Int.bitWidth)
+    private var peers = Round<Peer>()
     private(set) var count = 0
-    /// The cost of all elements.
-    private(set) var cost = 0
-    /// Number of flows with elements.
-    private(set) var flowCount = 0
     private let leastQuantum: Int
 
     init(leastQuantum: Int) {
@@ -46,11 +47,15 @@ struct RoundRobinQueue<Element> {
     }
 
     var isEmpty: Bool { count == 0 }
+    /// The cost of all elements.
+    var cost: Int { peers.cost }
+    /// Number of peers with elements.
+    var peerCount: Int { peers.count }
 
     var meanCost: Int { count > 0 ? cost / count : 0 }
 
-    /// What each flow gets in a round. At least the mean cost: a round then serves an element of
-    /// each flow on average, however expensive they are.
+    /// What each peer and each flow gets in a round. At least the mean cost: a round then serves an
+    /// element of each on average, however expensive they are.
     var quantum: Int { max(leastQuantum, meanCost) }
 
     // MARK: Elements
@@ -71,60 +76,68 @@ struct RoundRobinQueue<Element> {
     private mutating func didAdd(_ cost: Int, to flow: Flow) {
         count += 1
         change(flow, by: cost)
-        guard !flow.hasTurn else { return }
-        flow.hasTurn = true
-        flow.credit = quantum
-        turns.append(flow)
+        flow.peer.flows.enter(flow, quantum)
+        peers.enter(flow.peer, quantum)
+    }
+
+    private mutating func change(_ flow: Flow, by difference: Int) {
+        // The peer's own cost changes with the round that it is in.
+        flow.peer.flows.change(flow, by: difference)
+        peers.change(flow.peer, by: difference)
     }
 
     /// Removes and returns the next element.
     mutating func take() -> Element? {
-        while let flow = turns.first {
-            guard let first = flow.line.first else {
-                endTurns(of: flow)
+        while let peer = peers.first {
+            guard let flow = nextFlow(of: peer), let first = flow.line.first else {
+                peers.endTurn()
                 continue
             }
-            guard first.cost <= flow.credit || flowCount == 1 else {
-                flow.credit += quantum
-                _ = turns.popFirst()
-                turns.append(flow)
-                continue
-            }
+            guard peers.canPay(first.cost, quantum) else { continue }
             _ = flow.line.popFirst()
-            flow.credit = max(flow.credit - first.cost, 0)
             count -= 1
             change(flow, by: -first.cost)
-            if flow.line.isEmpty { endTurns(of: flow) }
+            peer.flows.pay(first.cost)
+            peers.pay(first.cost)
+            // Flows whose elements were removed: they would keep their peer, and it them.
+            if peer.cost == 0 { peer.flows.endTurns() }
             return first.element
         }
         return nil
     }
 
-    /// Unused credit is lost: an idle flow saves none.
-    private mutating func endTurns(of flow: Flow) {
-        _ = turns.popFirst()
-        flow.hasTurn = false
-        flow.credit = 0
+    /// The flow of a peer whose first element is next; nil if the peer has none.
+    private func nextFlow(of peer: Peer) -> Flow? {
+        while let flow = peer.flows.first {
+            guard let first = flow.line.first else {
+                peer.flows.endTurn()
+                continue
+            }
+            if peer.flows.canPay(first.cost, quantum) { return flow }
+        }
+        return nil
     }
 
     func allSatisfy(_ predicate: (Element) -> Bool) -> Bool {
-        for turn in 0..<turns.count {
-            let line = turns[turn].line
-            for index in 0..<line.count where !predicate(line[index].element) { return false }
+        for flow in waitingFlows {
+            for index in 0..<flow.line.count where !predicate(flow.line[index].element) {
+                return false
+            }
         }
         return true
     }
 
+    private var waitingFlows: [Flow] { peers.members.flatMap(\.flows.members) }
+
     /// Removes and returns the elements for which `isRemoved` holds.
     mutating func removeAll(where isRemoved: (Element) -> Bool) -> [Element] {
         var removed: [Element] = []
-        for turn in 0..<turns.count {
-            removed += removeAll(of: turns[turn], where: isRemoved)
-        }
+        for flow in waitingFlows { removed += removeAll(of: flow, where: isRemoved) }
         return removed
     }
 
-    /// Removes and returns the elements of a flow for which `isRemoved` holds.
+    /// Removes and returns the elements of a flow for which `isRemoved` holds. A flow without
+    /// elements leaves when its turn comes.
     mutating func removeAll(
         of flow: Flow, where isRemoved: (Element) -> Bool = { _ in true }
     ) -> [Element] {
@@ -134,63 +147,146 @@ struct RoundRobinQueue<Element> {
         return removed.map(\.element)
     }
 
-    // MARK: Costs
+    // MARK: Waits
 
-    private mutating func change(_ flow: Flow, by difference: Int) {
-        leaveBucket(flow)
-        flow.cost += difference
-        cost += difference
-        joinBucket(flow)
-    }
-
-    private mutating func leaveBucket(_ flow: Flow) {
-        guard flow.cost > 0 else { return }
-        let bucket = Self.bucket(of: flow.cost)
-        buckets[bucket].flows -= 1
-        buckets[bucket].cost -= flow.cost
-        flowCount -= 1
-    }
-
-    private mutating func joinBucket(_ flow: Flow) {
-        guard flow.cost > 0 else { return }
-        let bucket = Self.bucket(of: flow.cost)
-        buckets[bucket].flows += 1
-        buckets[bucket].cost += flow.cost
-        flowCount += 1
-    }
-
-    private static func bucket(of cost: Int) -> Int {
-        Int.bitWidth - 1 - cost.leadingZeroBitCount
-    }
-
-    /// The cost that is taken before another element of a flow: its own elements, and of each
-    /// other flow as much as it takes in the same rounds. An upper bound: flows of similar cost
-    /// are counted together.
+    /// The cost that is taken before another element of a flow: its own elements, and of each other
+    /// flow of its peer, and then of each other peer, as much as that takes in the same rounds. An
+    /// upper bound: members of similar cost are counted together.
     ///
-    /// - Parameter flow: nil for a flow that has no elements.
-    /// - Parameter cost: the cost of the other element.
-    func cost(before cost: Int, of flow: Flow?) -> Int {
-        let own = flow?.cost ?? 0
-        let reach = own + max(cost, quantum)
-        // Nobody has more.
-        guard reach < self.cost else { return self.cost }
-        let bucket = Self.bucket(of: reach)
-        var sum = 0
-        for index in 0..<bucket { sum += buckets[index].cost }
-        for index in bucket..<buckets.count where buckets[index].flows > 0 {
-            sum += min(buckets[index].cost, buckets[index].flows.saturatingProduct(reach))
-        }
-        return sum
+    /// - Parameters:
+    ///   - cost: the cost of the other element.
+    ///   - flow: nil for a flow that has no elements.
+    ///   - peer: the flow's.
+    func cost(before cost: Int, of flow: Flow?, from peer: Peer) -> Int {
+        let step = max(cost, quantum)
+        let ofPeer = peer.flows.cost(upTo: step, after: flow?.cost ?? 0)
+        return ofPeer + peers.cost(upTo: step, after: ofPeer, besides: peer.cost)
     }
 
-    /// Whether a flow has few elements in the queue, beside other flows with more: with its next
-    /// element at most two quanta, and the others on average twice that or a quantum.
-    func isLight(_ flow: Flow?) -> Bool {
-        let own = flow?.cost ?? 0
-        let others = flowCount - (own > 0 ? 1 : 0)
-        guard others > 0 else { return own == 0 }
-        let next = own + meanCost
-        return next <= 2 * quantum && cost - own >= others * min(quantum, 2 * next)
+    /// Whether a flow has few elements in the queue, beside others with more: its peer beside other
+    /// peers, or the flow beside the others of the only peer.
+    func isLight(_ flow: Flow?, from peer: Peer) -> Bool {
+        if peers.hasOthers(than: peer.cost) {
+            return peers.isLight(peer.cost, meanCost, quantum)
+        }
+        return peer.flows.isLight(flow?.cost ?? 0, meanCost, quantum)
+    }
+
+    // MARK: Rounds
+
+    /// Members that take turns, with the costs of all.
+    fileprivate struct Round<Member: RoundRobinQueue.Member> {
+        /// Members whose costs have the same bit width.
+        private struct Bucket {
+            var members = 0
+            var cost = 0
+        }
+
+        /// The members with elements, in the order of their turns. Those whose elements were
+        /// removed leave when their turn comes.
+        private var turns = Ring<Member>()
+        private var buckets = [Bucket](repeating: Bucket(), count: Int.bitWidth)
+        private(set) var cost = 0
+        /// Number of members with elements.
+        private(set) var count = 0
+
+        var first: Member? { turns.first }
+        var members: [Member] { (0..<turns.count).map { turns[$0] } }
+
+        mutating func enter(_ member: Member, _ quantum: Int) {
+            guard !member.hasTurn else { return }
+            member.hasTurn = true
+            member.credit = quantum
+            turns.append(member)
+        }
+
+        /// Whether the first member can pay for its element. If not, its next turn comes after
+        /// those of the others, with more credit.
+        mutating func canPay(_ cost: Int, _ quantum: Int) -> Bool {
+            guard let member = turns.first, cost > member.credit, count > 1 else { return true }
+            member.credit += quantum
+            _ = turns.popFirst()
+            turns.append(member)
+            return false
+        }
+
+        /// Takes the cost of an element that has left the first member.
+        mutating func pay(_ cost: Int) {
+            guard let member = turns.first else { return }
+            member.credit = max(member.credit - cost, 0)
+            if member.cost == 0 { endTurn() }
+        }
+
+        /// Unused credit is lost: an idle member saves none.
+        mutating func endTurn() {
+            guard let member = turns.popFirst() else { return }
+            member.hasTurn = false
+            member.credit = 0
+        }
+
+        mutating func endTurns() { while first != nil { endTurn() } }
+
+        mutating func change(_ member: Member, by difference: Int) {
+            leaveBucket(member.cost)
+            member.cost += difference
+            cost += difference
+            joinBucket(member.cost)
+        }
+
+        private mutating func leaveBucket(_ cost: Int) {
+            guard cost > 0 else { return }
+            let bucket = Self.bucket(of: cost)
+            buckets[bucket].members -= 1
+            buckets[bucket].cost -= cost
+            count -= 1
+        }
+
+        private mutating func joinBucket(_ cost: Int) {
+            guard cost > 0 else { return }
+            let bucket = Self.bucket(of: cost)
+            buckets[bucket].members += 1
+            buckets[bucket].cost += cost
+            count += 1
+        }
+
+        private static func bucket(of cost: Int) -> Int {
+            Int.bitWidth - 1 - cost.leadingZeroBitCount
+        }
+
+        /// What all members take before one has taken a cost and a step more.
+        ///
+        /// - Parameter own: the cost of a member that does not count.
+        func cost(upTo step: Int, after taken: Int, besides own: Int = 0) -> Int {
+            let (reach, hasOverflow) = taken.addingReportingOverflow(step)
+            // Nobody has more.
+            guard !hasOverflow, reach < cost else { return cost - own }
+            let first = Self.bucket(of: max(reach, 1))
+            let ownBucket = own > 0 ? Self.bucket(of: own) : -1
+            var sum = 0
+            for index in buckets.indices {
+                var bucket = buckets[index]
+                if index == ownBucket {
+                    bucket.members -= 1
+                    bucket.cost -= own
+                }
+                guard bucket.members > 0 else { continue }
+                sum +=
+                    index < first
+                    ? bucket.cost : min(bucket.cost, bucket.members.saturatingProduct(reach))
+            }
+            return sum
+        }
+
+        func hasOthers(than own: Int) -> Bool { count > (own > 0 ? 1 : 0) }
+
+        /// Whether a member of a cost has few elements beside the others: with its next element at
+        /// most two quanta, and the others on average twice that or a quantum.
+        func isLight(_ own: Int, _ meanCost: Int, _ quantum: Int) -> Bool {
+            guard hasOthers(than: own) else { return own == 0 }
+            let others = count - (own > 0 ? 1 : 0)
+            let next = own + meanCost
+            return next <= 2 * quantum && cost - own >= others * min(quantum, 2 * next)
+        }
     }
 }
 

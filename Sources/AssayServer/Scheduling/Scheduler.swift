@@ -126,9 +126,10 @@ final class Scheduler {
         }
         let lines = connection.inFlight.lines
         let delay = batch.milliseconds(
-            before: work ?? 0, of: lines, by: queueDelay, parsing: parses.nanoseconds)
+            before: work ?? 0, of: lines, from: connection.peer, by: queueDelay,
+            parsing: parses.nanoseconds)
         let isExceeded = queueLimit.isExceeded(
-            by: delay, after: connection.age, batch.share(of: lines),
+            by: delay, after: connection.age, batch.share(of: lines, from: connection.peer),
             of: context.limits.queueDelayMilliseconds, at: now)
         let own = work.map(milliseconds(ofNanoseconds:)) ?? 0
         guard isExceeded || now + delay + own > deadline else { return nil }

@@ -141,8 +141,10 @@ final class SimulatedServer {
     var holdsBackground = false
 
     /// Connects a client.
-    func connect(to endpoint: Endpoint = frames) -> SimulatedPeer {
-        let wire = SimulatedWire()
+    func connect(
+        to endpoint: Endpoint = frames, from peer: PeerKey = .user(1_000)
+    ) -> SimulatedPeer {
+        let wire = SimulatedWire(from: peer)
         onListeners { transport.connect(wire, to: endpoint, on: threads[0], world) }
         return SimulatedPeer(wire)
     }

@@ -18,6 +18,10 @@ final class SimulatedWire: @unchecked Sendable {
     let sendBuffer = 64 << 10
     /// The server's end; nil while it moves.
     weak var socket: SimulatedSocket?
+    /// The client.
+    let peer: PeerKey
+
+    init(from peer: PeerKey = .user(1_000)) { self.peer = peer }
     /// Whether the server's end is closed, and its stream has been informed.
     var isOver = false
 }
@@ -57,6 +61,7 @@ final class SimulatedSocket: StreamSocket {
 
     var descriptor: Int32 { -1 }
     var peerUser: UInt32? { 1_000 }
+    var peer: PeerKey { wire.peer }
     var hasPeerLeft: Bool { wire.arrived.isEmpty && wire.peerEnd != nil }
     var isPeerGone: Bool { wire.peerEnd == .reset }
     var unreadCount: Int { wire.arrived.count }
