@@ -257,7 +257,7 @@ import Testing
         Line(186, "a stream that depends on itself", .none) {
             Bytes.frame(2, 0, 1, [0, 0, 0, 1, 0])
         },
-        Line(280, "PRIORITY on stream 0", .connection) {
+        Line(267, "PRIORITY on stream 0", .connection) {
             Bytes.frame(2, 0, 0, [0, 0, 0, 1, 16])
         },
         Line(187, "a flood of PRIORITY, in loops", .connection) {
