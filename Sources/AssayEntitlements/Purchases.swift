@@ -107,7 +107,7 @@ struct Purchases {
         var items: [Int] = []
     }
 
-    /// A statement of a purchase: those with the same one tell nothing new of its identity.
+    /// Names a statement of a purchase. One with a known name says nothing new of the identity.
     private struct Name: Hashable {
         let slot: Int
         let purchase: PurchaseIdentity

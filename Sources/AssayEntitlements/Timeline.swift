@@ -115,8 +115,8 @@ struct Timeline {
         return begins.milliseconds < latest.purchaseDate
     }
 
-    /// The replaced purchases that are in force until their successors begin. The moment tells
-    /// whether that matters: a successor that has begun decides.
+    /// The replaced purchases that are in force until their successors begin. None is once the last
+    /// has begun, which decides.
     private static func inForce(
         _ replaced: [Snapshot], before current: [Snapshot], at now: Int64
     ) -> [Snapshot] {

@@ -6,7 +6,7 @@ import AssayModels
 /// restatements and receipts, products, and purchases of other stores.
 struct Life {
     /// A statement, and what of it was signed earlier.
-    private struct Piece {
+    private struct Statement {
         var item: EvidenceItem
         var signed: Int64
         var nested: (item: EvidenceItem, signed: Int64)?
@@ -23,7 +23,7 @@ struct Life {
     }
 
     var random: SplitMix64
-    private var pieces: [Piece] = []
+    private var statements: [Statement] = []
     private var records: [Record] = []
     private var day: Int64 = 0
 
@@ -31,17 +31,17 @@ struct Life {
         random = SplitMix64(state: seed)
         let count = Int.random(in: 1...8, using: &random)
         for id in 0..<count { live(id) }
-        pieces.shuffle(using: &random)
+        statements.shuffle(using: &random)
     }
 
-    var items: [EvidenceItem] { pieces.map(\.item) }
+    var items: [EvidenceItem] { statements.map(\.item) }
 
     /// Without what was signed after a date.
     func items(knownAt date: Timestamp) -> [EvidenceItem] {
         let date = (date.milliseconds - Evidence.start) / Evidence.day
-        return pieces.compactMap { piece in
-            if piece.signed <= date { return piece.item }
-            return piece.nested.flatMap { $0.signed <= date ? $0.item : nil }
+        return statements.compactMap { statement in
+            if statement.signed <= date { return statement.item }
+            return statement.nested.flatMap { $0.signed <= date ? $0.item : nil }
         }
     }
 
@@ -55,7 +55,7 @@ struct Life {
     }
 
     private mutating func add(_ item: EvidenceItem, signed day: Int64) {
-        pieces.append(Piece(item: item, signed: day))
+        statements.append(Statement(item: item, signed: day))
     }
 
     /// A purchase, and what is signed about it later.
@@ -115,8 +115,8 @@ struct Life {
         if chance(30) {
             let status = SubscriptionStatus(rawValue: Int32.random(in: 1...5, using: &random))
             let end = begin + length
-            pieces.append(
-                Piece(
+            statements.append(
+                Statement(
                     item: Evidence.notification(
                         status, signed: Evidence.start + end * Evidence.day, bought),
                     signed: end, nested: (bought, begin - ahead)))

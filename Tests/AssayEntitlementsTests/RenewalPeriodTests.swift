@@ -53,7 +53,7 @@ struct RenewalPeriodTests {
                 Self.renewal(signed: Timestamp(day: 29), about: 60, Self.off), .expired, false,
                 false
             ),
-            // It names none: the date of its signature tells.
+            // It names none: the date of its signature decides.
             (Self.renewal(signed: at30, about: nil, Self.off), .expired, false, false),
             (Self.renewal(signed: Timestamp(day: 29), about: nil, Self.off), .unknown, true, nil),
         ]
