@@ -62,8 +62,11 @@ extension Entitlements {
         _ left: (key: Ledger.AppKey, app: Ledger.App),
         _ right: (key: Ledger.AppKey, app: Ledger.App)
     ) -> Bool {
-        (left.key.environment.rawValue, left.key.bundleId, left.key.store.rawValue)
-            < (right.key.environment.rawValue, right.key.bundleId, right.key.store.rawValue)
+        // What names no environment comes last.
+        let (one, other) = (left.key.environment.rawValue, right.key.environment.rawValue)
+        if one.isEmpty != other.isEmpty { return other.isEmpty }
+        return (one, left.key.bundleId, left.key.store.rawValue)
+            < (other, right.key.bundleId, right.key.store.rawValue)
     }
 
     static func precedes(_ left: EntitlementRefresh, _ right: EntitlementRefresh) -> Bool {

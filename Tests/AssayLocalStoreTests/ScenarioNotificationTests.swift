@@ -79,7 +79,7 @@ struct ScenarioNotificationTests {
         price-increase-accepted: 0d SUBSCRIBED INITIAL_BUY, 10d PRICE_INCREASE ACCEPTED
         price-increase-pending: 0d SUBSCRIBED INITIAL_BUY, 10d PRICE_INCREASE PENDING
         receipt: 1d SUBSCRIBED INITIAL_BUY, 1d ONE_TIME_CHARGE
-        receipt-upgrade: 13d REFUND
+        receipt-upgrade: 20d REFUND
         refund: 0d SUBSCRIBED INITIAL_BUY, 5d REFUND
         refund-before-purchase: 5d REFUND
         refund-declined: 0d SUBSCRIBED INITIAL_BUY, 5d CONSUMPTION_REQUEST, 7d REFUND_DECLINED

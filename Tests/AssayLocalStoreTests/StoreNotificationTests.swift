@@ -32,7 +32,7 @@ struct StoreNotificationTests {
         Exception("receipt-upgrade: bought 100", "lost: the receipt alone decides"),
         Exception("receipt-upgrade: bought 101", "lost: the receipt alone decides"),
         Exception(
-            "receipt-upgrade: refunded 101", "lost: in a receipt it can be an upgrade"),
+            "receipt-upgrade: refunded 100", "lost: in a receipt it can be an upgrade"),
         Exception("upgrade-without-successor: bought 100", "lost: the successor is unknown"),
     ]
 

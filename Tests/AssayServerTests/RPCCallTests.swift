@@ -83,10 +83,10 @@ import Testing
         #expect(
             resolution.items.map(\.verification.state) == [.purchased, nil, .pending])
         let apps = resolution.entitlements.apps
-        // Google Play's evidence has no environment, which comes before each name of one.
-        #expect(apps.map(\.store) == [.google, .apple])
-        #expect(apps.last?.subscriptionGroups.count == 1)
-        let products = apps.first?.nonConsumables ?? []
+        // Google Play's evidence has no environment: such an entry comes last.
+        #expect(apps.map(\.store) == [.apple, .google])
+        #expect(apps.first?.subscriptionGroups.count == 1)
+        let products = apps.last?.nonConsumables ?? []
         #expect(products.map(\.productId) == ["gold", "silver"])
         #expect(products.map(\.isEntitled) == [true, false])
     }
