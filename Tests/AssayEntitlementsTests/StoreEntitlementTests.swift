@@ -152,11 +152,11 @@ import Testing
         let orders = [items, items.reversed(), [items[1], items[2], items[0]]]
         for items in orders {
             let answer = Entitlements(of: items, at: Self.now)
-            // Google's evidence names no environment: it is the first.
-            #expect(answer.apps.map(\.store) == [.google, .apple, .huawei])
+            // Google's evidence names no environment: it is the last.
+            #expect(answer.apps.map(\.store) == [.apple, .huawei, .google])
             #expect(answer.apps.allSatisfy { $0.bundleId == "com.example.game" })
             #expect(answer.apps.allSatisfy { $0.nonConsumables.map(\.isEntitled) == [true] })
-            #expect(answer.apps[0].nonConsumables[0].transactionId == "a")
+            #expect(answer.apps[2].nonConsumables[0].transactionId == "a")
             #expect(answer.refresh.isEmpty && answer.superseded.isEmpty)
         }
     }
@@ -297,7 +297,7 @@ import Testing
                 Self.huawei("a", kind: 1), Self.huawei("b", kind: 1) { $0.purchaseType = 0 },
             ]
         let answer = Entitlements(of: items, at: Self.now)
-        #expect(answer.apps.map(\.environment) == [nil, .production, .sandbox])
+        #expect(answer.apps.map(\.environment) == [.production, .sandbox, nil])
         var policy = EntitlementPolicy()
         policy.knownAt = Timestamp(day: 0)
         #expect(Entitlements(of: items, at: Self.now, policy: policy).apps.isEmpty)
