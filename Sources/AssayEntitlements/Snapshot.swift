@@ -66,8 +66,7 @@ final class Snapshot {
         let unknownType: String?
 
         /// Returns nil if the payload has none of them.
-        init?(_ payload: borrowing JWSTransactionDecodedPayload) {
-            let kind = Kind(payload.type, isPeriodic: payload.expiresDate != nil)
+        init?(_ payload: borrowing JWSTransactionDecodedPayload, _ kind: Kind) {
             guard
                 payload.revocationDate != nil || payload.revocationPercentage != nil
                     || (kind == .unknown && payload.type != nil)
@@ -87,9 +86,8 @@ final class Snapshot {
         }
 
         /// Returns nil if the record has none of them.
-        init?(_ record: InAppPurchaseReceipt) {
+        init?(_ record: InAppPurchaseReceipt, _ kind: Kind) {
             let reason = record.cancellationReason
-            let kind = Kind(record.productType, isPeriodic: record.expiresDate != nil)
             unknownType =
                 kind == .unknown ? record.productType.map { "number \($0.rawValue)" } : nil
             guard reason != nil || unknownType != nil else { return nil }
@@ -300,7 +298,7 @@ extension Snapshot {
         quantity = payload.quantity.map(Int64.init) ?? 1
         isTrial = payload.offerType == .introductory && payload.offerDiscountType == .freeTrial
         isSeatAddition = payload.additionalTransactionReason == .seatAddition
-        terms = Terms(payload)
+        terms = Terms(payload, ownType)
         ownStatements.ownership = payload.inAppOwnershipType
         ownStatements.group = payload.subscriptionGroupIdentifier
         ownStatements.isUpgraded = payload.isUpgraded == true
@@ -327,7 +325,7 @@ extension Snapshot {
         ownRevocation = record.cancellationDate?.milliseconds
         quantity = record.quantity ?? 1
         isTrial = record.isTrialPeriod == true
-        terms = Terms(record)
+        terms = Terms(record, ownType)
         isFromReceipt = true
     }
 

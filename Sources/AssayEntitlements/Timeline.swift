@@ -22,6 +22,8 @@ struct Timeline {
         var end: Int64 { purchases.lazy.compactMap(\.expiresDate).max() ?? .min }
         /// A refunded period is in force until it was refunded.
         var paidEnd: Int64 { min(end, revokedFrom ?? .max) }
+        /// Whether any of it was in force: it was not refunded before it began.
+        var wasPaid: Bool { paidEnd > begin }
         /// Revoked only when every transaction in it is.
         var isRevoked: Bool { begun.allSatisfy { $0.isRevoked(at: now) } }
         private var revokedFrom: Int64? {
@@ -89,7 +91,7 @@ struct Timeline {
         var (end, last) = (periods[index].paidEnd, index)
         for next in periods.indices[(index + 1)...] where periods[next].begin <= end {
             let begin = periods[next].begin
-            guard periods[next].paidEnd > begin else { return (min(end, begin), last) }
+            guard periods[next].wasPaid else { return (min(end, begin), last) }
             (end, last) = (periods[next].paidEnd, next)
         }
         return (end, last)
@@ -99,8 +101,7 @@ struct Timeline {
     func until(_ end: Int64, after index: Int) -> Int64 {
         let next = index + 1
         guard next < periods.count, periods[next].begin < end else { return end }
-        let paid = periods[next].paidEnd > periods[next].begin
-        return paid ? paidUntil(from: next).end : periods[next].begin
+        return periods[next].wasPaid ? paidUntil(from: next).end : periods[next].begin
     }
 
     /// An upgrade cancels the earlier purchase when the later one begins. So a cancelled record is

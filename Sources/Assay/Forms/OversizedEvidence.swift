@@ -77,6 +77,13 @@ extension EvidenceKind {
         }
     }
 
+    /// Refuses evidence of this kind above its limit.
+    func checkSize(_ bytes: Int) throws(Refusal) {
+        guard let byteLimit, bytes > byteLimit else { return }
+        throw Refusal(
+            .malformed, "the \(name) has \(bytes) bytes; the limit is \(byteLimit)")
+    }
+
     /// The most bytes of evidence of any kind but app receipts: more is read only as it arrives.
     package static let largestByteLimit = allCases.compactMap(\.byteLimit).max() ?? 0
 }

@@ -266,9 +266,7 @@ private struct Parsed {
         for field in try explicit.readExtensions() {
             let identifier = reader.bytes.extracting(field.identifier)
             if identifier.equals(OID.invalidityDate) {
-                var value = DERReader(reader.bytes, range: field.value)
-                invalid = try value.readGeneralizedTime()
-                try value.atEnd()
+                invalid = try reader.invalidityDate(field)
             } else if field.isCritical {
                 unknownCritical = OID.dotted(identifier)
             }

@@ -59,6 +59,14 @@ extension DERReader {
         return reason
     }
 
+    /// The value of an invalidityDate (RFC 5280, section 5.3.2), in seconds since 1970.
+    func invalidityDate(_ field: ExtensionField) throws(DERError) -> Int64 {
+        var value = DERReader(bytes, range: field.value)
+        let date = try value.readGeneralizedTime()
+        try value.atEnd()
+        return date
+    }
+
     /// Reads a GeneralizedTime and returns seconds since 1970.
     mutating func readGeneralizedTime() throws(DERError) -> Int64 {
         if nextTag != .generalizedTime { _ = try read(.generalizedTime) }

@@ -101,9 +101,7 @@ private struct RevocationListEntry {
                     reason = try value.readRevocationReason()
                     try value.atEnd()
                 } else if identifier.equals(OID.invalidityDate) {
-                    var value = DERReader(entry.bytes, range: field.value)
-                    time = min(time, try value.readGeneralizedTime())
-                    try value.atEnd()
+                    time = min(time, try entry.invalidityDate(field))
                 } else if field.isCritical {
                     // certificateIssuer: the entry is another issuer's.
                     unknownCritical = OID.dotted(identifier)

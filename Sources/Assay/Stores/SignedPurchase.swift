@@ -17,12 +17,7 @@ struct UnverifiedPurchase: Sendable {
 
     /// Finds the purchase in the evidence, and checks everything that needs no key.
     init(_ evidence: Span<UInt8>, as kind: EvidenceKind, log: CheckLog?) throws(Refusal) {
-        guard evidence.count <= Limits.purchaseEnvelopeBytes else {
-            throw Refusal(
-                .malformed,
-                "the \(kind.name) has \(evidence.count) bytes; the limit is "
-                    + "\(Limits.purchaseEnvelopeBytes)")
-        }
+        try kind.checkSize(evidence.count)
         try self.init(Self.envelope(evidence, kind), as: kind, log: log)
     }
 

@@ -15,25 +15,32 @@ extension VerificationRequest {
             let purchase = try VerifiedPurchase(
                 unverified, by: policy.keys(of: kind), kind, log: log)
             let (evidence, claims, state) = try purchase.decode(as: kind, log: log)
-            return answer(purchase, evidence, claims, state)
+            return answer(
+                evidence, claims, accepted: purchase.key.acceptance, state: state,
+                remark: state.remark)
         } catch {
             log?.didRefuse()
             return error.answer(kind)
         }
     }
 
-    private func answer(
-        _ purchase: VerifiedPurchase, _ evidence: VerifiedEvidence, _ claims: EvidenceClaims,
-        _ state: PurchaseState
+    /// The answer about evidence without a chain, whose signature holds, after policy and
+    /// expectations.
+    ///
+    /// - Parameters:
+    ///   - acceptance: the beginning of the detail of a VALID answer.
+    ///   - remark: its end.
+    func answer(
+        _ evidence: VerifiedEvidence, _ claims: EvidenceClaims, accepted acceptance: String,
+        state: PurchaseState? = nil, remark: String
     ) -> Verification {
         var answer = Verification(
-            verdict: .valid, detail: purchase.key.acceptance, kind: kind,
-            environment: claims.environment, dedupKey: claims.dedupKey,
-            evidenceKey: claims.evidenceKey, state: state)
+            verdict: .valid, detail: acceptance, kind: kind, environment: claims.environment,
+            dedupKey: claims.dedupKey, evidenceKey: claims.evidenceKey, state: state)
         do throws(Refusal) {
             try accept(claims)
             answer.evidence = evidence
-            if state != .purchased { answer.detail += state.remark }
+            answer.detail += remark
         } catch {
             log?.didRefuse()
             (answer.verdict, answer.detail) = (error.verdict, error.detail)
@@ -42,7 +49,7 @@ extension VerificationRequest {
     }
 
     /// Checks policy and expectations of evidence without a chain, whose signature holds.
-    func accept(_ claims: EvidenceClaims) throws(Refusal) {
+    private func accept(_ claims: EvidenceClaims) throws(Refusal) {
         try claims.checkOrigin(policy, expectations, log: log)
         log?.begin(.signingDate, found: claims.effectiveDate(now).text)
         let date = try claims.effectiveDate(now).timestamp()

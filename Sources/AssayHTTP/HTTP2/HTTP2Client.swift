@@ -153,7 +153,7 @@ import CNghttp2
         let used = unsafe bytes.withUnsafeBufferPointer { buffer in
             unsafe nghttp2_session_mem_recv(session, buffer.baseAddress, buffer.count)
         }
-        guard used >= 0 else { throw Self.fault(used) }
+        guard used >= 0 else { throw HTTP2Connection.fault(Int32(used)) }
     }
 
     /// Whether both sides are done with the connection.
@@ -167,15 +167,10 @@ import CNghttp2
         while true {
             var data: UnsafePointer<UInt8>?
             let count = unsafe nghttp2_session_mem_send(session, &data)
-            guard count >= 0 else { throw Self.fault(count) }
+            guard count >= 0 else { throw HTTP2Connection.fault(Int32(count)) }
             guard count > 0, let data = unsafe data else { return }
             unsafe output.append(contentsOf: UnsafeBufferPointer(start: data, count: count))
         }
-    }
-
-    private static func fault(_ code: Int) -> HTTP2Fault {
-        HTTP2Fault(
-            code: Int32(code), description: unsafe String(cString: nghttp2_strerror(Int32(code))))
     }
 
     private func copy(

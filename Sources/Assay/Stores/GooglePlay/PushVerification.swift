@@ -5,12 +5,7 @@ extension VerificationRequest {
     /// Verifies a push of Google Play's notifications: the token of its sender, then policy and
     /// expectations. The token does not sign the message.
     func prepared(push evidence: Span<UInt8>) throws(Refusal) -> PreparedVerification {
-        guard evidence.count <= Limits.pushEnvelopeBytes else {
-            throw Refusal(
-                .malformed,
-                "the \(kind.name) has \(evidence.count) bytes; the limit is "
-                    + "\(Limits.pushEnvelopeBytes)")
-        }
+        try kind.checkSize(evidence.count)
         guard let envelope = PushEnvelope.find(evidence) else {
             throw Refusal(
                 .malformed,
@@ -39,20 +34,10 @@ extension VerificationRequest {
     }
 
     private func answer(_ notification: GoogleNotification, json: [UInt8]) -> Verification {
-        let claims = EvidenceClaims(notification)
-        var answer = Verification(
-            verdict: .valid, detail: Self.pushAcceptance, kind: kind,
-            environment: claims.environment, dedupKey: claims.dedupKey,
-            evidenceKey: claims.evidenceKey)
-        do throws(Refusal) {
-            try accept(claims)
-            answer.evidence = .googleNotification(VerifiedPayload(notification, json: json))
-            if let remark = notification.remark { answer.detail += "; " + remark }
-        } catch {
-            log?.didRefuse()
-            (answer.verdict, answer.detail) = (error.verdict, error.detail)
-        }
-        return answer
+        answer(
+            .googleNotification(VerifiedPayload(notification, json: json)),
+            EvidenceClaims(notification), accepted: Self.pushAcceptance,
+            remark: notification.remark.map { "; " + $0 } ?? "")
     }
 
     private static let pushAcceptance =

@@ -7,12 +7,7 @@ extension VerificationRequest {
     func prepared(
         huaweiNotification evidence: Span<UInt8>
     ) throws(Refusal) -> PreparedVerification {
-        guard evidence.count <= Limits.notificationBytes else {
-            throw Refusal(
-                .malformed,
-                "the \(kind.name) has \(evidence.count) bytes; the limit is "
-                    + "\(Limits.notificationBytes)")
-        }
+        try kind.checkSize(evidence.count)
         switch HuaweiNotificationBody.find(evidence) {
         case .found(let body):
             let unverified = try UnverifiedPurchase(body.envelope, as: kind, log: log)
@@ -79,24 +74,14 @@ extension VerificationRequest {
     private func answer(
         _ notification: HuaweiNotification, _ text: VerifiedPurchase
     ) -> Verification {
-        let claims = EvidenceClaims(notification, digest: text.digest)
         let state = notification.latestReceiptInfo?.state
-        var answer = Verification(
-            verdict: .valid, detail: text.key.acceptance, kind: kind,
-            environment: claims.environment, dedupKey: claims.dedupKey,
-            evidenceKey: claims.evidenceKey, state: state)
-        do throws(Refusal) {
-            try accept(claims)
-            answer.evidence = .huaweiNotification(
-                VerifiedPayload(notification, json: text.document.text))
-            answer.detail += state?.remark ?? ""
-            if !notification.hasKnownType {
-                answer.detail += "; this version does not know its notificationType"
-            }
-        } catch {
-            log?.didRefuse()
-            (answer.verdict, answer.detail) = (error.verdict, error.detail)
+        var remark = state?.remark ?? ""
+        if !notification.hasKnownType {
+            remark += "; this version does not know its notificationType"
         }
-        return answer
+        return answer(
+            .huaweiNotification(VerifiedPayload(notification, json: text.document.text)),
+            EvidenceClaims(notification, digest: text.digest), accepted: text.key.acceptance,
+            state: state, remark: remark)
     }
 }
