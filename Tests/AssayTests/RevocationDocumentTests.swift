@@ -193,6 +193,11 @@ import Testing
         #expect(
             Self.error(Minted.response { $0.singles[0].extensions = [critical] })
                 == .criticalExtension("1.2.3"))
+        // It belongs to a status, and not to the response.
+        let invalidity = CertificateExtension.marker("2.5.29.24", critical: true)
+        #expect(
+            Self.error(Minted.response { $0.extensions = [invalidity] })
+                == .criticalExtension("2.5.29.24"))
         #expect(Self.error(Minted.response { $0.trailingInside = [5, 0] })?.isMalformed == true)
         #expect(Self.error(Minted.response() + [0])?.isMalformed == true)
         for count in [0, 1, 5, 100] {

@@ -218,7 +218,7 @@ private struct Parsed {
             nextUpdate = try explicit.readGeneralizedTime()
             try explicit.atEnd()
         }
-        let invalid = try readExtensions(.context(1), &single)
+        let invalid = try readExtensions(.context(1), &single, ofStatus: true)
         try single.atEnd()
         let status = RevocationStatus(
             state: state.since(invalid), thisUpdate: Timestamp(seconds: thisUpdate),
@@ -255,17 +255,17 @@ private struct Parsed {
     /// the key is suspected (RFC 6960, section 4.4.5). No other has an effect, so a critical one
     /// refuses.
     ///
-    /// - Returns: invalidityDate.
+    /// - Returns: the invalidityDate of a status.
     @discardableResult
     private mutating func readExtensions(
-        _ tag: Tag, _ reader: inout DERReader
+        _ tag: Tag, _ reader: inout DERReader, ofStatus: Bool = false
     ) throws(DERError) -> Int64? {
         guard reader.nextTag == tag else { return nil }
         var explicit = try reader.readInside(tag)
         var invalid: Int64?
         for field in try explicit.readExtensions() {
             let identifier = reader.bytes.extracting(field.identifier)
-            if identifier.equals(OID.invalidityDate) {
+            if ofStatus, identifier.equals(OID.invalidityDate) {
                 invalid = try reader.invalidityDate(field)
             } else if field.isCritical {
                 unknownCritical = OID.dotted(identifier)
