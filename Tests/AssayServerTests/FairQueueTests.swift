@@ -13,20 +13,38 @@ import Testing
         }
     }
 
-    private static func queue(seed: UInt64 = 1) -> FairQueue<Int, String> {
-        FairQueue(random: Numbers(state: seed))
+    typealias Queue = FairQueue<Int, String>
+
+    /// What the numbered flows of a test are: peers of one connection, or connections of one peer.
+    enum Level: CaseIterable {
+        case peers, connections
+
+        func flow(_ number: Int) -> Queue.Flow {
+            switch self {
+            case .peers: Queue.Flow(peer: number, number: 0)
+            case .connections: Queue.Flow(peer: 0, number: UInt64(number))
+            }
+        }
     }
 
-    @Test("line 82: a new flow precedes 50 flows with 200 keys each, in 20 of 20 tries")
-    func newcomers() {
+    private static func queue(seed: UInt64 = 1) -> Queue {
+        Queue(random: Numbers(state: seed))
+    }
+
+    @Test(
+        "line 82: a new flow precedes 50 flows with 200 keys each, in 20 of 20 tries",
+        arguments: Level.allCases)
+    func newcomers(level: Level) {
         var queue = Self.queue()
         for flow in 1...50 {
-            for index in 0..<200 { queue.add("\(flow)-\(index)", of: flow, isPreferred: true) }
+            for index in 0..<200 {
+                queue.add("\(flow)-\(index)", of: level.flow(flow), isPreferred: true)
+            }
         }
         // Every flow has had turns.
         for _ in 0..<200 { _ = queue.take() }
         for genuine in 0..<20 {
-            queue.add("genuine \(genuine)", of: 100 + genuine, isPreferred: false)
+            queue.add("genuine \(genuine)", of: level.flow(100 + genuine), isPreferred: false)
             var turns = 1
             while let key = queue.take(), key != "genuine \(genuine)" { turns += 1 }
             // At most the other flows of this round.
@@ -34,26 +52,34 @@ import Testing
         }
     }
 
-    @Test("line 82: a flow with one key at a time gets no more turns than the others")
-    func oneAtATime() {
+    @Test(
+        "line 82: a flow with one key at a time gets no more turns than the others",
+        arguments: Level.allCases)
+    func oneAtATime(level: Level) {
         var queue = Self.queue()
-        for index in 0..<1_000 { queue.add("ordinary \(index)", of: 0, isPreferred: false) }
+        for index in 0..<1_000 {
+            queue.add("ordinary \(index)", of: level.flow(0), isPreferred: false)
+        }
         var counts = [0, 0]
         for index in 0..<400 {
             let key = "eager \(index)"
-            if queue.count(of: 1) == 0 { queue.add(key, of: 1, isPreferred: false) }
+            if queue.count(of: level.flow(1)) == 0 {
+                queue.add(key, of: level.flow(1), isPreferred: false)
+            }
             counts[queue.take()?.hasPrefix("eager") == true ? 1 : 0] += 1
         }
         #expect(abs(counts[0] - counts[1]) <= 2, "\(counts)")
     }
 
-    @Test("line 82: within a flow validated issuers are first, then keys with most waiters")
-    func ranks() {
+    @Test(
+        "line 82: within a flow validated issuers are first, then keys with most waiters",
+        arguments: Level.allCases)
+    func ranks(level: Level) {
         var queue = Self.queue()
-        for index in 0..<100 { queue.add("forged \(index)", of: 0, isPreferred: false) }
-        for _ in 0..<3 { queue.add("wanted", of: 0, isPreferred: false) }
-        queue.add("issued", of: 0, isPreferred: true)
-        for index in 0..<2 { queue.add("shared", of: index, isPreferred: false) }
+        for index in 0..<100 { queue.add("forged \(index)", of: level.flow(0), isPreferred: false) }
+        for _ in 0..<3 { queue.add("wanted", of: level.flow(0), isPreferred: false) }
+        queue.add("issued", of: level.flow(0), isPreferred: true)
+        for index in 0..<2 { queue.add("shared", of: level.flow(index), isPreferred: false) }
         #expect(queue.count == 103 && queue.flowCount == 2)
         var order: [String] = []
         while let key = queue.take() { order.append(key) }
@@ -66,13 +92,14 @@ import Testing
         #expect(forged != (0..<100).map { "forged \($0)" })
     }
 
-    @Test("line 82: keys of a flood are dropped, not those of short flows")
-    func victims() {
+    @Test(
+        "line 82: keys of a flood are dropped, not those of short flows", arguments: Level.allCases)
+    func victims(level: Level) {
         var queue = Self.queue()
-        queue.add("genuine", of: 0, isPreferred: false)
+        queue.add("genuine", of: level.flow(0), isPreferred: false)
         for index in 0..<20_000 {
             let flow = 1 + index % 50
-            queue.add("\(index)", of: flow, isPreferred: true)
+            queue.add("\(index)", of: level.flow(flow), isPreferred: true)
             if queue.count > 1_500, let victim = queue.victim() { queue.remove(victim) }
             #expect(queue.contains("genuine"))
         }
@@ -83,28 +110,54 @@ import Testing
         #expect((300...1_300).contains(late), "\(late)")
     }
 
-    @Test("line 82: within a flow, keys with many waiters or a validated issuer stay")
-    func victimsOfOneFlow() {
+    @Test(
+        "line 82: within a flow, keys with many waiters or a validated issuer stay",
+        arguments: Level.allCases)
+    func victimsOfOneFlow(level: Level) {
         var queue = Self.queue()
-        for _ in 0..<5 { queue.add("wanted", of: 0, isPreferred: false) }
-        queue.add("issued", of: 0, isPreferred: true)
+        for _ in 0..<5 { queue.add("wanted", of: level.flow(0), isPreferred: false) }
+        queue.add("issued", of: level.flow(0), isPreferred: true)
         for index in 0..<10_000 {
-            queue.add("\(index)", of: 0, isPreferred: false)
-            if queue.count > 100, let victim = queue.victim(of: 0) { queue.remove(victim) }
+            queue.add("\(index)", of: level.flow(0), isPreferred: false)
+            if queue.count > 100, let victim = queue.victim(of: level.flow(0)) {
+                queue.remove(victim)
+            }
         }
         #expect(queue.contains("wanted") && queue.contains("issued") && queue.count == 100)
     }
 
-    @Test func cancelledRequestsLeave() {
+    @Test(arguments: Level.allCases) func cancelledRequestsLeave(level: Level) {
         var queue = Self.queue()
-        for flow in [0, 0, 1] { queue.add("key", of: flow, isPreferred: false) }
-        queue.removeRequest(for: "key", of: 0)
-        #expect(queue.count == 1 && queue.count(of: 0) == 1)
-        queue.removeRequest(for: "key", of: 0)
-        #expect(queue.count == 1 && queue.count(of: 0) == 0 && queue.flowCount == 1)
-        queue.removeRequest(for: "key", of: 0)
-        queue.removeRequest(for: "key", of: 1)
+        for flow in [0, 0, 1] { queue.add("key", of: level.flow(flow), isPreferred: false) }
+        queue.removeRequest(for: "key", of: level.flow(0))
+        #expect(queue.count == 1 && queue.count(of: level.flow(0)) == 1)
+        queue.removeRequest(for: "key", of: level.flow(0))
+        #expect(queue.count == 1 && queue.count(of: level.flow(0)) == 0 && queue.flowCount == 1)
+        queue.removeRequest(for: "key", of: level.flow(0))
+        queue.removeRequest(for: "key", of: level.flow(1))
         #expect(queue.count == 0 && queue.flowCount == 0 && queue.take() == nil)
-        #expect(queue.victim() == nil && queue.victim(of: 1) == nil)
+        #expect(queue.victim() == nil && queue.victim(of: level.flow(1)) == nil)
+    }
+
+    @Test("line 82: a peer has the same turns through fifty connections as through one")
+    func connectionsOfOnePeer() {
+        var queue = Self.queue()
+        for connection in 0..<50 {
+            for index in 0..<20 {
+                let flow = Queue.Flow(peer: 1, number: UInt64(connection))
+                queue.add("many \(connection)-\(index)", of: flow, isPreferred: true)
+            }
+        }
+        let one = Queue.Flow(peer: 2, number: 1)
+        for index in 0..<20 { queue.add("one \(index)", of: one, isPreferred: false) }
+        // Its twenty keys, each with one of the other peer's.
+        #expect(queue.turns(of: one) == 40)
+        #expect(queue.turns(of: Queue.Flow(peer: 1, number: 0)) == 1_020)
+        let first = (0..<40).compactMap { _ in queue.take() }
+        #expect(first.count { $0.hasPrefix("one") } == 20, "\(first)")
+        // The peer with more keys loses some, although each of its connections has fewer.
+        queue.add("one", of: one, isPreferred: false)
+        for _ in 0..<500 { if let victim = queue.victim() { queue.remove(victim) } }
+        #expect(queue.contains("one"))
     }
 }

@@ -6,8 +6,9 @@ import AssayIO
 /// Validating a chain takes as long as ten to a hundred verifications under a known one, so it has
 /// its own thread and its own rate. One request per chain is verified; the others of that chain
 /// then return to the workers, which find the chain known or reject it. Chains that wait together
-/// are handed over together, a few at a time. Connections have equal shares of the rate, so that a
-/// flood of forged chains delays a genuine one of another connection by one or two turns. If more
+/// are handed over together, a few at a time. Clients have equal shares of the rate, and so have the
+/// connections of each, so that a flood of forged chains delays a genuine one of another client by
+/// one or two turns. If more
 /// chains wait than can be validated in time, random ones are rejected, not the latest.
 struct ChainValidationQueue {
     /// The key includes the verifier, because trust is the verifier's: a chain that fails under
@@ -27,8 +28,8 @@ struct ChainValidationQueue {
     private let bucket: SharedBucket
     /// The requests that wait for each chain, except the one that is being verified.
     private var requests: [Key: [Job]] = [:]
-    /// The chains that wait for their turn, by connection.
-    private var queue = FairQueue<UInt64, Key>()
+    /// The chains that wait for their turn, by client and connection.
+    private var queue = FairQueue<PeerKey, Key>()
     /// The chains that are being validated.
     private(set) var running: Set<Key> = []
 
@@ -56,7 +57,7 @@ struct ChainValidationQueue {
         _ request: Job, _ chain: ChainID, at now: UInt64
     ) -> (refused: [Job], wait: UInt64) {
         let key = Key(request, chain)
-        let flow = request.port.value.connection.number
+        let flow = Self.flow(of: request)
         let isRunning = running.contains(key)
         if !isRunning, requests[key] == nil, now + bucket.wait(for: 1, at: now) >= request.deadline
         {
@@ -65,7 +66,7 @@ struct ChainValidationQueue {
         requests[key, default: []].append(request)
         guard !isRunning else { return ([], 0) }
         queue.add(key, of: flow, isPreferred: chain.hasValidatedIssuer)
-        let wait = bucket.wait(for: turns(of: flow), at: now)
+        let wait = bucket.wait(for: queue.turns(of: flow), at: now)
         var victim: Key?
         if queue.count > chainLimit {
             victim = queue.victim()
@@ -77,10 +78,9 @@ struct ChainValidationQueue {
         return (requests.removeValue(forKey: victim) ?? [], wait)
     }
 
-    /// Turns until the last chain of a connection is validated, with the turns of other
-    /// connections.
-    private func turns(of flow: UInt64) -> Int {
-        min(queue.count(of: flow) * queue.flowCount, queue.count)
+    private static func flow(of request: Job) -> FairQueue<PeerKey, Key>.Flow {
+        let connection = request.port.value.connection
+        return FairQueue.Flow(peer: connection.peer.key, number: connection.number)
     }
 
     /// The next step of the queue.
@@ -136,7 +136,7 @@ struct ChainValidationQueue {
         for (key, waiting) in requests where waiting.contains(where: isOver) {
             let gone = waiting.filter(isOver)
             for request in gone {
-                queue.removeRequest(for: key, of: request.port.value.connection.number)
+                queue.removeRequest(for: key, of: Self.flow(of: request))
             }
             over += gone
             let rest = waiting.filter { !isOver($0) }

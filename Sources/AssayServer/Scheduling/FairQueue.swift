@@ -1,10 +1,29 @@
-/// A fair queue of keys requested by several flows: start-time fair queueing.
+/// A fair queue of keys requested by the flows of several peers: start-time fair queueing in two
+/// levels.
 ///
-/// Flows get equal numbers of turns, regardless of the number of keys that each requests. A flow
-/// without a recent turn goes before flows that had one. Within a flow, preferred keys go first,
-/// then the keys with the most requests, by powers of two, then a random one, so that the order of
-/// a flood does not matter. A turn takes as long however many keys wait.
-struct FairQueue<Flow: Hashable, Key: Hashable> {
+/// Peers get equal numbers of turns, and so do the flows of each, regardless of the number of keys
+/// that each requests. A peer without a recent turn goes before peers that had one, and so does a
+/// flow. Within a flow, preferred keys go first, then the keys with the most requests, by powers of
+/// two, then a random one, so that the order of a flood does not matter. A turn takes as long
+/// however many keys wait.
+struct FairQueue<Peer: Hashable, Key: Hashable> {
+    struct Flow: Hashable {
+        let peer: Peer
+        let number: UInt64
+    }
+
+    /// The flows of a peer.
+    private struct Group {
+        /// Number of keys in their lines. A key of two flows counts twice.
+        var count = 0
+        /// Number of flows with waiting keys.
+        var flowCount = 0
+        /// The virtual time at which the peer's next turn starts.
+        var start: UInt64
+        /// The start of the latest turn of its flows.
+        var time: UInt64 = 0
+    }
+
     private struct Entry {
         /// The flows that request the key.
         var requests: [Flow: Requests] = [:]
@@ -67,6 +86,7 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
     /// All waiting keys, for random draws.
     private var keys: [Key] = []
     private var lines: [Flow: Line] = [:]
+    private var groups: [Peer: Group] = [:]
     /// The start of the latest turn.
     private var time: UInt64 = 0
     /// Number of flows with waiting keys.
@@ -89,6 +109,14 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
     /// Number of keys that wait in a flow's line.
     func count(of flow: Flow) -> Int { lines[flow]?.count ?? 0 }
 
+    /// Turns until the last key of a flow is taken, with those of other flows and peers.
+    func turns(of flow: Flow) -> Int {
+        guard let group = groups[flow.peer] else { return 0 }
+        let peers = groups.values.count { $0.count > 0 }
+        let ofPeer = min(count(of: flow) * group.flowCount, group.count)
+        return min(ofPeer * peers, count)
+    }
+
     /// Adds a request of a flow for the key.
     mutating func add(_ key: Key, of flow: Flow, isPreferred: Bool) {
         if entries[key] == nil {
@@ -104,12 +132,17 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
     }
 
     private mutating func join(_ key: Key, _ flow: Flow) {
+        var group = groups[flow.peer] ?? Group(start: time)
+        if group.count == 0 { group.start = max(group.start, time) }
         if count(of: flow) == 0 {
             flowCount += 1
-            let start = max(lines[flow]?.start ?? 0, time)
+            group.flowCount += 1
+            let start = max(lines[flow]?.start ?? 0, group.time)
             lines[flow, default: Line(start: start)].start = start
         }
         lines[flow]?.count += 1
+        group.count += 1
+        groups[flow.peer] = group
         put(key, inLineOf: flow)
     }
 
@@ -137,31 +170,47 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
         entries[last]?.requests[flow]?.index = index
     }
 
-    /// Removes and returns the next key, and charges the flow whose turn it is.
+    /// Removes and returns the next key, and charges the peer and the flow whose turn it is.
     mutating func take() -> Key? {
-        var first: UInt64 = .max
-        var flows: [Flow] = []
-        for (flow, line) in lines where line.count > 0 && line.start <= first {
-            if line.start < first { flows.removeAll(keepingCapacity: true) }
-            first = line.start
-            flows.append(flow)
-        }
-        guard let flow = flows.randomElement(using: &random), let line = lines[flow],
+        let waiting = groups.lazy.filter { $0.value.count > 0 }.map { ($0.key, $0.value.start) }
+        guard let peer = first(of: waiting), let group = groups[peer] else { return nil }
+        let flows = lines.lazy.filter { $0.key.peer == peer && $0.value.count > 0 }
+            .map { ($0.key, $0.value.start) }
+        guard let flow = first(of: flows), let line = lines[flow],
             let key = line.best.randomElement(using: &random)
         else { return nil }
-        time = line.start
+        time = group.start
+        groups[peer]?.start = group.start + 1
+        groups[peer]?.time = line.start
         lines[flow]?.start = line.start + 1
         remove(key)
         forgetPastTurns()
         return key
     }
 
-    /// Forgets past turns of a flow once the virtual time has passed them.
+    /// A member whose turn starts first.
+    private mutating func first<Member>(of members: some Sequence<(Member, UInt64)>) -> Member? {
+        var first: UInt64 = .max
+        var found: [Member] = []
+        for (member, start) in members where start <= first {
+            if start < first { found.removeAll(keepingCapacity: true) }
+            first = start
+            found.append(member)
+        }
+        return found.randomElement(using: &random)
+    }
+
+    /// Forgets past turns once the virtual time has passed them.
     private mutating func forgetPastTurns() {
         if entries.isEmpty {
             lines.removeAll()
+            groups.removeAll()
         } else if lines.count > 2 * flowCount {
-            lines = lines.filter { $0.value.count > 0 || $0.value.start > time }
+            groups = groups.filter { $0.value.count > 0 || $0.value.start > time }
+            lines = lines.filter { flow, line in
+                guard line.count == 0 else { return true }
+                return groups[flow.peer].map { line.start > $0.time } ?? false
+            }
         }
     }
 
@@ -192,12 +241,15 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
     private mutating func leave(_ key: Key, _ flow: Flow) {
         pull(key, fromLineOf: flow)
         lines[flow]?.count -= 1
-        if count(of: flow) == 0 { flowCount -= 1 }
+        groups[flow.peer]?.count -= 1
+        guard count(of: flow) == 0 else { return }
+        flowCount -= 1
+        groups[flow.peer]?.flowCount -= 1
     }
 
     // MARK: Drops
 
-    /// The key to drop when all lines together are too long: from one of the longest lines.
+    /// The key to drop when all lines together are too long: of a peer with many keys.
     mutating func victim() -> Key? {
         var drawn: [Key] = []
         for _ in 0..<Self.drawCount {
@@ -215,13 +267,14 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
         return worst(of: drawn)
     }
 
-    /// The worst key: spares keys of flows with short lines, then preferred keys, then keys with
-    /// many requests.
+    /// The worst key: spares keys of peers with short lines, then of flows with short lines, then
+    /// preferred keys, then keys with many requests.
     private func worst(of keys: [Key]) -> Key? {
-        func rank(_ key: Key) -> (Int, Int, Int) {
-            guard let entry = entries[key] else { return (0, 0, 0) }
+        func rank(_ key: Key) -> (Int, Int, Int, Int) {
+            guard let entry = entries[key] else { return (0, 0, 0, 0) }
+            let ofPeer = entry.requests.keys.map { groups[$0.peer]?.count ?? 0 }.min() ?? 0
             let shortest = entry.requests.keys.map { count(of: $0) }.min() ?? 0
-            return (shortest, entry.isPreferred ? 0 : 1, -entry.count)
+            return (ofPeer, shortest, entry.isPreferred ? 0 : 1, -entry.count)
         }
         return keys.max { rank($0) < rank($1) }
     }
