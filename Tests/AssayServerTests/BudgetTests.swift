@@ -29,7 +29,7 @@ import Testing
             #expect(budget.held <= 64 << 20)
             #expect(budget.canAnswer(unread: 0, due: 15_000), "\(readers)")
             #expect(budget.canAnswer(unread: 40_000, due: 0) == (readers < 1_000), "\(readers)")
-            #expect(budget.admits(Self.cost(5_000, answer: 3_000)))
+            #expect(budget.admits(8_000))
         }
     }
 

@@ -272,15 +272,32 @@ struct HTTPBodyLimitTests {
 
     @Test("line 113: short bodies are parsed before long ones, which get every fourth turn")
     func order() {
+        let peer = ParseOrder<String>.Peer()
+        let short = ParseOrder<String>.shortBytes
         var order = ParseOrder<String>()
-        for index in 1...3 { order.add("long \(index)", bytes: ParseOrder<String>.shortBytes + 1) }
-        for index in 1...5 { order.add("\(index)", bytes: ParseOrder<String>.shortBytes) }
+        for index in 1...3 { order.add("long \(index)", bytes: short + 1, of: peer) }
+        for index in 1...5 { order.add("\(index)", bytes: short, of: peer) }
         var taken: [String] = []
         while let job = order.next() { taken.append(job) }
         #expect(taken == ["1", "2", "3", "long 1", "4", "5", "long 2", "long 3"])
         #expect(order.isEmpty)
-        order.add("6", bytes: 1)
+        order.add("6", bytes: 1, of: peer)
         #expect(order.next() == "6" && order.next() == nil)
+    }
+
+    @Test("line 113: a client with many bodies does not delay the body of another one")
+    func orderOfClients() {
+        let (many, one) = (ParseOrder<String>.Peer(), ParseOrder<String>.Peer())
+        for bytes in [1_000, ParseOrder<String>.shortBytes + 1] {
+            var order = ParseOrder<String>()
+            for index in 1...100 { order.add("\(index)", bytes: bytes, of: many) }
+            order.add("other", bytes: bytes, of: one)
+            var before = 0
+            while let job = order.next(), job != "other" { before += 1 }
+            // At most one round of short ones.
+            #expect(before <= max(ParseOrder<String>.shortBytes / bytes, 1), "\(bytes)")
+            while order.next() != nil {}
+        }
     }
 
     @Test("line 113: pipelined bodies of one connection are parsed one after the other")

@@ -34,7 +34,7 @@ import Testing
             guard let connection = worker.connections.all.first(where: { _ in true }) else {
                 return []
             }
-            return [connection.inFlight.count, connection.context.budget.evidence]
+            return [connection.inFlight.count, worker.budget.evidence]
         }
     }
 
@@ -50,11 +50,10 @@ import Testing
             guard let connection = worker.connections.all.first(where: { _ in true }) else {
                 return
             }
-            let budget = connection.context.budget
             let cost = RequestCost(bytes: 100, state: 100, answer: 50)
             let port = ReplyPort(
-                .verify, 7, from: connection, holding: Reservation(cost, of: budget))
-            if end == .afterMoreMemory { port.hold(Reservation(cost, of: budget)) }
+                .verify, 7, from: connection, holding: Reservation(cost, for: connection.peer))
+            if end == .afterMoreMemory { port.hold(Reservation(cost, for: connection.peer)) }
             kept.withLock { $0 = LoopBound(port, to: worker.context.loop) }
         }
         #expect(try held() == [1, end == .afterMoreMemory ? 200 : 100])

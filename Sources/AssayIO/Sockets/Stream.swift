@@ -68,8 +68,8 @@ package final class Stream {
     /// User id of the peer of a Unix socket; nil for TCP.
     package var peerUser: UInt32? { socket.peerUser }
 
-    /// The client that it is from.
-    package var peer: PeerKey { socket.peer }
+    /// The client that it is from. Asked once: a socket forgets a peer that has left.
+    package private(set) lazy var peer: PeerKey = socket.peer
 
     /// Whether the peer closed or reset the connection and nothing is left to read. For a stream
     /// that is not reading; a reading stream gets an event.
@@ -77,6 +77,9 @@ package final class Stream {
 
     /// Whether the peer can receive nothing more. For a stream that is not reading, as above.
     package var isPeerGone: Bool { socket.isPeerGone }
+
+    /// Bytes of memory that TLS has for it.
+    package var securityBytes: Int { tls?.heldBytes ?? 0 }
 
     /// Bytes in the system's receive buffer that were not read yet; 0 if the system does not
     /// report them.

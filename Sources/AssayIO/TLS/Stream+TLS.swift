@@ -13,6 +13,11 @@ final class TLSLayer {
     /// Called when handshake bytes arrive; nil if the handshake continues by itself.
     fileprivate var onArrival: (() -> Void)?
 
+    /// Bytes that OpenSSL has for it.
+    var heldBytes: Int {
+        (isSecured ? TLSSession.memoryBytes : TLSSession.handshakeMemoryBytes) + session.pendingCount
+    }
+
     fileprivate init(
         _ context: TLSContext, host: String?, speaksHTTP: Bool, onArrival: (() -> Void)?
     ) throws(TLSError) {

@@ -25,6 +25,10 @@ package struct TLSSession: ~Copyable {
 
     /// A memory BIO that has held more than this is replaced once it is empty.
     private static let keptBytes = 4 * 1024
+    /// Bytes of memory that OpenSSL 3.0 has for a session, as measured: after the handshake, while
+    /// no record is read or written; and at most during the handshake.
+    package static let memoryBytes = 20 << 10
+    package static let handshakeMemoryBytes = 40 << 10
 
     /// Creates a session.
     ///
@@ -197,6 +201,9 @@ package struct TLSSession: ~Copyable {
     package mutating func feed(_ bytes: Span<UInt8>) {
         unsafe bytes.withUnsafeBytes { unsafe feed($0) }
     }
+
+    /// Bytes of ciphertext that were received and not read.
+    var pendingCount: Int { Int(unsafe BIO_ctrl_pending(ciphertextIn)) }
 
     /// Whether a read can succeed without more bytes from the peer.
     var hasPending: Bool {

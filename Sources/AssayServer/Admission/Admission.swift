@@ -69,7 +69,7 @@ final class Admission {
             return admit(call, of: head, bodyBytes: bodyBytes, from: connection, began: began)
         }
         guard case .verify(let call) = head.call else {
-            return answer(to: head, bodyBytes: bodyBytes)
+            return answer(to: head, bodyBytes: bodyBytes, from: connection)
         }
         guard !connection.isDraining else { return .refused(.unavailable(head.id)) }
         guard let kind = call.kind else { return .refused(.unknownKind(head.id)) }
@@ -91,9 +91,10 @@ final class Admission {
             isOversized || kind == .appReceipt && bodyBytes > limits.streamedReceiptBytes
         // A declared size reserves no memory: a receipt has to fit slice by slice as it arrives.
         let bytes = isLarge ? ReceiptQuota.sliceBytes : bodyBytes
-        let cost = RequestCost.whole(bodyBytes, call)
-        guard isLarge ? budget.admits(receipt: bytes) : budget.admits(cost) else {
-            return .refused(.memoryExhausted(head.id, canFit: bytes <= limits.evidenceBytes))
+        let (cost, peer) = (RequestCost.whole(bodyBytes, call), connection.peer)
+        guard isLarge ? peer.admits(receipt: bytes) : peer.admits(cost) else {
+            let canFit = isLarge || peer.canFit(cost)
+            return .refused(.memoryExhausted(head.id, canFit: canFit))
         }
         let deadline = deadline(of: head, began: began ?? connection.requestBegan)
         let work = scheduler.nanoseconds(of: WorkClass(kind, bytes: min(bodyBytes, limit)))
@@ -106,7 +107,7 @@ final class Admission {
                 id: head.id, app: app, kind: kind, call: call, deadline: deadline,
                 mayWait: head.mayWait, isStreamed: isStreamed,
                 exceeded: isOversized ? limit : nil,
-                reservation: Reservation(isStreamed ? .none : cost, of: budget)))
+                reservation: Reservation(isStreamed ? .none : cost, for: peer)))
     }
 
     /// What is wrong with a question about one item; nil if nothing is.
@@ -149,9 +150,9 @@ final class Admission {
             return .refused(.unknownApp(head.id, isNamed: !head.app.isEmpty))
         }
         let cost = RequestCost.whole(call)
-        guard budget.admits(cost) else {
-            return .refused(
-                .memoryExhausted(head.id, canFit: cost.bytes <= limits.evidenceBytes))
+        guard connection.peer.admits(cost) else {
+            let canFit = connection.peer.canFit(cost)
+            return .refused(.memoryExhausted(head.id, canFit: canFit))
         }
         let deadline = deadline(of: head, began: began ?? connection.requestBegan)
         let work = scheduler.nanoseconds(of: WorkLoad.items(of: call))
@@ -197,7 +198,7 @@ final class Admission {
         guard scheduler.fetches.admits(from: connection) else {
             return .refused(.tooManyFetches(head.id, limit: limits.fetches))
         }
-        guard scheduler.fetches.hasMemory else {
+        guard scheduler.fetches.hasMemory(for: connection.peer) else {
             return .refused(.memoryExhausted(head.id, canFit: scheduler.fetches.canFit))
         }
         guard !hasEvidence else { return .identify }
@@ -276,7 +277,9 @@ final class Admission {
 
     /// Answers a call that needs no verification. An unexpected body is tolerated up to the JWS
     /// limit.
-    private func answer(to head: RequestHead, bodyBytes: Int) -> AdmissionDecision {
+    private func answer(
+        to head: RequestHead, bodyBytes: Int, from connection: Connection
+    ) -> AdmissionDecision {
         if case .unknown = head.call { return .refused(.unknownCall(head.id)) }
         guard bodyBytes <= limits.jwsBytes else {
             return .refused(.bodyTooLarge(head.id, bodyBytes, limit: limits.jwsBytes))
@@ -284,7 +287,7 @@ final class Admission {
         switch head.call {
         case .health:
             return .answer(ResponseHead(id: head.id, result: .health(serving: isServing)))
-        case .info where !budget.admits(answer: Self.infoBytes):
+        case .info where !connection.peer.admits(answer: Self.infoBytes):
             return .refused(.memoryExhausted(head.id))
         case .info: return .answer(ResponseHead(id: head.id, result: .info(information)))
         case .ping: return .answer(ResponseHead(id: head.id, result: .pong))

@@ -61,10 +61,10 @@ struct AdmittedResolve: Sendable {
     }
 
     /// A receipt among the items, to be verified as it arrives.
-    func receipt(of budget: Budget) -> Admitted {
+    func receipt(for peer: Peer) -> Admitted {
         Admitted(
             id: id, app: app, kind: .appReceipt, call: itemCall(.appReceipt), deadline: deadline,
             mayWait: mayWait, isStreamed: true, exceeded: nil,
-            reservation: Reservation(.none, of: budget))
+            reservation: Reservation(.none, for: peer))
     }
 }

@@ -40,7 +40,7 @@ final class Budget {
     /// Memory of streams that have begun, apart from what they hold. It has the limit of answers,
     /// which are due on them.
     private(set) var open = 0
-    /// What engines of protocols hold for their connections: tables, and heads that arrive.
+    /// Connections themselves, and what engines hold for them: TLS, and those of protocols.
     private(set) var engines = 0
     /// Expected bytes of answers to accepted requests that are not encoded yet.
     private(set) var due = 0
@@ -84,7 +84,7 @@ final class Budget {
 
     // MARK: What is held
 
-    /// Counts what the buffers of a connection hold.
+    /// Counts what a connection holds, apart from its requests.
     ///
     /// - Parameter former: what was counted of it before.
     func count(_ held: HeldBytes, insteadOf former: HeldBytes) {
@@ -104,20 +104,37 @@ final class Budget {
     /// Whether the limit is exceeded, so that no more is accepted until memory is freed.
     var isFull: Bool { held > limit }
 
+    /// Whether a client that has this much has used up its part.
+    func isFull(for own: Int) -> Bool {
+        let (held, limit) = (held, limit)
+        return held > limit || !PeerPart.allows(own, leaving: limit - held)
+    }
+
+    /// Whether memory is so low that silent connections are closed.
+    ///
+    /// - Parameter freed: bytes that will be free soon.
+    func isMemoryLow(without freed: Int = 0) -> Bool { memory.isLow(with: held - freed) }
+
     /// Whether memory is so low that slow receipts and bodies are rejected.
     var isLow: Bool {
-        memory.isLow(with: held) || receiptShare.isLow(with: receipts)
+        isMemoryLow() || receiptShare.isLow(with: receipts)
             || bodies.isLow(with: collected + parsing)
     }
 
-    func admits(_ bytes: Int) -> Bool { memory.borrow(for: held + due + bytes) }
-
-    func admits(_ cost: RequestCost) -> Bool { admits(cost.bytes + cost.answer) }
+    /// Whether memory is free for a client.
+    ///
+    /// - Parameter own: what the client has already.
+    func admits(_ bytes: Int, for own: Int = 0) -> Bool {
+        let wanted = held + due + bytes
+        return PeerPart.allows(own, leaving: memory.limit - wanted)
+            && memory.borrow(for: wanted)
+    }
 
     /// Whether a receipt of this size is admitted. All receipts together get half of the limit:
     /// slow receipts hold their memory for long, and other requests need the rest.
-    func admits(receipt bytes: Int) -> Bool {
-        receipts + bytes <= receiptShare.limit && admits(bytes)
+    func admits(receipt bytes: Int, for own: PeerBytes = PeerBytes()) -> Bool {
+        PeerPart.allows(own.receipts, leaving: receiptShare.limit - receipts - bytes)
+            && admits(bytes, for: own.memory)
     }
 
     /// Whether a receipt of this size can ever be received: its answer can be equally long.
@@ -135,8 +152,10 @@ final class Budget {
     /// Whether a body that is read whole can grow further.
     ///
     /// - Parameter held: the bytes that it holds.
-    func admits(bodyOf held: Int) -> Bool {
-        !isFull && (held <= Self.smallBody || collected + parsing <= bodies.limit)
+    func admits(bodyOf held: Int, for own: PeerBytes = PeerBytes()) -> Bool {
+        guard !isFull(for: own.memory) else { return false }
+        return held <= Self.smallBody
+            || PeerPart.allows(own.bodies, leaving: bodies.limit - collected - parsing)
     }
 
     func give(body bytes: Int) {
@@ -162,21 +181,21 @@ final class Budget {
     // MARK: Answers
 
     /// Whether an answer without reserved memory is admitted.
-    func admits(answer bytes: Int) -> Bool {
-        unwritten + open + bytes <= answers.limit && held + bytes <= limit
+    func admits(answer bytes: Int, for own: PeerBytes = PeerBytes()) -> Bool {
+        PeerPart.allows(own.answers, leaving: answers.limit - unwritten - open - bytes)
+            && PeerPart.allows(own.memory, leaving: limit - held - bytes)
     }
-
-    /// Bytes of unread and due answers that one connection can have: a sixteenth of the free
-    /// part. The share shrinks as other connections take theirs, so memory stays free for a
-    /// connection that reads, however many do not.
-    private var answersPerConnection: Int { max(0, answers.limit - unwritten - open - due) / 16 }
 
     /// Whether a connection with these numbers of unread and due answer bytes can have further
     /// answers made. A connection that reads everything always can have a few due, even when
     /// memory is low.
-    func canAnswer(unread: Int, due: Int) -> Bool {
+    ///
+    /// One connection can have a sixteenth of the free part. The share shrinks as other connections
+    /// take theirs, so memory stays free for a connection that reads, however many do not.
+    func canAnswer(unread: Int, due: Int, for own: PeerBytes = PeerBytes()) -> Bool {
         if unread == 0, due < Self.leastDue { return true }
-        return unread + due <= answersPerConnection
+        let free = answers.limit - unwritten - open - self.due
+        return unread + due <= free / 16 && PeerPart.allows(own.answers, leaving: free)
     }
 
     /// The answers of about 16 tokens; 10,000 connections together stay below the limit.
@@ -300,29 +319,5 @@ private func memory(of strings: some Collection<String>, each: Int) -> Int {
     // Strings of up to 15 bytes are stored inline.
     strings.reduce(strings.count * each) {
         $0 + ($1.utf8.count > 15 ? $1.utf8.count + 32 : 0)
-    }
-}
-
-/// What the buffers of one connection hold, in bytes.
-struct HeldBytes {
-    /// Received, and not taken yet.
-    var unread = 0
-    /// Answers that the system has not taken, or the peer does not admit.
-    var unwritten = 0
-    /// Streams that have begun and not ended.
-    var open = 0
-    /// What the protocol's engine holds.
-    var engine = 0
-    /// The part of `unread` that is the body of a request which is read whole.
-    var body = 0
-}
-
-extension HeldBytes {
-    init(of connection: Connection) {
-        unread = connection.stream.received.unreadCount + connection.session.collectedBytes
-        unwritten = connection.unwrittenCount + connection.session.heldBackBytes
-        open = connection.session.openBytes
-        engine = connection.session.engineBytes
-        body = connection.heldBody
     }
 }

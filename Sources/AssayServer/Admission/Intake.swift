@@ -10,14 +10,12 @@ final class Intake {
     private let scheduler: Scheduler
     private let resolver: Resolver
     private let turns: Turns
-    private let budget: Budget
 
-    init(_ admission: Admission, _ scheduler: Scheduler, _ turns: Turns, _ budget: Budget) {
+    init(_ admission: Admission, _ scheduler: Scheduler, _ turns: Turns) {
         self.admission = admission
         self.scheduler = scheduler
         resolver = scheduler.resolver
         self.turns = turns
-        self.budget = budget
     }
 
     // MARK: Requests
@@ -140,7 +138,7 @@ final class Intake {
     // MARK: Receipts
 
     /// Passes this turn's share of a receipt's next bytes to its verification, and drops them.
-    /// Returns false if the budget does not admit its memory.
+    /// Returns false if memory does not admit its memory.
     func feed(
         _ receipt: ArrivingReceipt, _ unread: SlabBytes, from connection: Connection
     ) -> Bool {
@@ -173,9 +171,9 @@ final class Intake {
         connection.answerAtOnce(.verify, .memoryExhausted(receipt.id))
     }
 
-    /// Refuses a receipt whose memory the budget does not admit.
+    /// Refuses a receipt whose memory memory does not admit.
     func refuse(_ receipt: ArrivingReceipt, from connection: Connection) {
-        let canFit = budget.canFit(receipt: receipt.wanted)
+        let canFit = connection.peer.canFit(receipt: receipt.wanted)
         drop(receipt, from: connection)
         connection.answerAtOnce(.verify, .memoryExhausted(receipt.id, canFit: canFit))
     }
@@ -205,7 +203,7 @@ final class Intake {
         connection.reading.use(admitted.call.items.count - 1)
     }
 
-    /// Has an item verified. Returns false if the budget does not admit it.
+    /// Has an item verified. Returns false if memory does not admit it.
     func verify(_ evidence: SlabBytes, _ index: Int, of resolve: AcceptedResolve) -> Bool {
         let evidence = scheduler.forQueue(evidence)
         guard let job = resolver.job(for: evidence, index, of: resolve) else { return false }
@@ -215,9 +213,9 @@ final class Intake {
 
     /// Begins to verify an item, a receipt, as it arrives.
     func beginReceipt(size: Int, of resolve: AcceptedResolve) -> ArrivingReceipt {
-        ArrivingReceipt(
-            resolve.admitted.receipt(of: budget), size: size,
-            at: resolve.port.connection.now)
+        let connection = resolve.port.connection
+        return ArrivingReceipt(
+            resolve.admitted.receipt(for: connection.peer), size: size, at: connection.now)
     }
 
     /// Has an item verified, a receipt whose last byte was read. Returns false if the budget does
@@ -230,8 +228,7 @@ final class Intake {
 
     /// Ends a request for lack of memory.
     func refuseForMemory(_ resolve: AcceptedResolve) {
-        let needed = RequestCost.whole(resolve.admitted.call).bytes
-        let canFit = needed <= resolve.port.connection.limits.evidenceBytes
+        let canFit = resolve.port.connection.peer.canFit(.whole(resolve.admitted.call))
         resolve.refuse(.memoryExhausted(resolve.id, canFit: canFit))
     }
 }

@@ -10,13 +10,17 @@ final class Connection {
     /// A unique number of the connection.
     let number: UInt64
     /// The client that it is from.
-    let peer: QueuePeer
+    let peer: Peer
     private(set) lazy var session: any Session = context.makeSession(for: self)
     private var life = ConnectionLife()
     var inFlight = RequestsInFlight()
     private var output = ConnectionOutput()
     var reading = ReadingTurn()
     var times: ConnectionTimes
+    /// Bytes of memory that a connection takes in this process, as measured: itself, its stream, its
+    /// session and its entries in tables.
+    static let memory = 2 << 10
+
     /// Bytes counted in the server's budget for this connection.
     private(set) var counted = HeldBytes()
 
@@ -24,7 +28,7 @@ final class Connection {
         self.stream = stream
         self.context = context
         number = context.table.nextNumber()
-        peer = context.table.enter(stream.peer)
+        peer = context.table.peer(stream.peer)
         times = ConnectionTimes(context.server.loop)
     }
 
@@ -46,22 +50,28 @@ final class Connection {
     func start() {
         // The closure keeps the connection until the stream's last event.
         stream.setHandler { [self] event in handle(event) }
-        guard context.budget.isFull else { return stream.resumeReading() }
+        guard peer.isFull else { return beginReading() }
         // A read holds memory before its requests can be refused.
         stream.pauseReading()
         reading.awaitsMemory = true
-        context.turns.enqueueFirstRead(of: self)
+        updateBudget()
+        context.turns.enqueueFirstRead(of: peer) { [self] in endWaiting() }
+    }
+
+    private func beginReading() {
+        updateBudget()
+        stream.resumeReading()
     }
 
     /// Reads for the first time. Returns false if there is nothing to read.
-    func beginReading() -> Bool {
+    private func endWaiting() -> Bool {
         reading.awaitsMemory = false
         guard life.state != .closed, !stream.isClosing else { return false }
         guard !stream.hasPeerLeft, !stream.isPeerGone else {
             leave()
             return false
         }
-        stream.resumeReading()
+        beginReading()
         return true
     }
 
@@ -147,7 +157,7 @@ final class Connection {
     private var canMakeAnswers: Bool {
         let unwritten = unwrittenCount
         return unwritten <= limits.outputBytes
-            && context.budget.canAnswer(unread: unwritten, due: inFlight.answersDue)
+            && peer.canAnswer(unread: unwritten, due: inFlight.answersDue)
     }
 
     /// Whether received bytes of a receipt can be read in this turn.
@@ -229,7 +239,7 @@ final class Connection {
     /// Updates the server's budget with the sizes of this connection's buffers.
     func updateBudget() {
         let held = isClosed ? HeldBytes() : HeldBytes(of: self)
-        context.budget.count(held, insteadOf: counted)
+        peer.count(held, insteadOf: counted)
         counted = held
     }
 
@@ -330,9 +340,24 @@ final class Connection {
         session.announceDrain(self)
     }
 
-    private var isIdle: Bool {
+    /// Whether nothing is arriving or due, apart from what streams of the session ask for.
+    private var isSilent: Bool {
         inFlight.isEmpty && output.bytes.isEmpty && stream.unwrittenCount == 0
-            && times.pace == nil && !session.isBusy && !reading.awaitsMemory
+            && times.pace == nil && !reading.awaitsMemory
+    }
+
+    private var isIdle: Bool { isSilent && !session.isBusy }
+
+    /// Since when nothing has happened on the connection; nil while something does. Streams on
+    /// which the client waits for news count as nothing.
+    var silentSince: UInt64? {
+        isOpen && isSilent && session.isSilent ? times.lastActivity : nil
+    }
+
+    /// Ends a silent connection, whose client can connect again.
+    func endSilent() {
+        session.endStreams(self)
+        end(.idle)
     }
 
     /// Checks the timeouts. Called several times a second. After the loop itself was late, reads

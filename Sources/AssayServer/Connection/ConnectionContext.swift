@@ -6,23 +6,21 @@ final class ConnectionContext {
     let server: ServerContext
     let table: ConnectionTable
     let turns: Turns
-    let budget: Budget
     let scheduler: Scheduler
     let admission: Admission
     let intake: Intake
     let codec: MessageCodec
 
     init(
-        _ server: ServerContext, _ table: ConnectionTable, _ turns: Turns, _ budget: Budget,
+        _ server: ServerContext, _ table: ConnectionTable, _ turns: Turns,
         _ scheduler: Scheduler, _ admission: Admission, _ codec: MessageCodec
     ) {
         self.server = server
         self.table = table
         self.turns = turns
-        self.budget = budget
         self.scheduler = scheduler
         self.admission = admission
-        intake = Intake(admission, scheduler, turns, budget)
+        intake = Intake(admission, scheduler, turns)
         self.codec = codec
     }
 

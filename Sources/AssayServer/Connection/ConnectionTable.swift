@@ -4,14 +4,16 @@ import AssayWire
 /// The open connections. Belongs to the loop's thread.
 final class ConnectionTable {
     private var connections: [ObjectIdentifier: Connection] = [:]
-    /// The clients of the connections.
-    private var peers: [PeerKey: QueuePeer] = [:]
+    /// The clients of the connections, and those whose requests still hold memory.
+    private var peers: [PeerKey: Peer] = [:]
     private var lastNumber: UInt64
     private let context: ServerContext
+    private let budget: Budget
 
     /// - Parameter worker: the index of the worker, whose connections have numbers of their own.
-    init(_ context: ServerContext, worker: Int) {
+    init(_ context: ServerContext, _ budget: Budget, worker: Int) {
         self.context = context
+        self.budget = budget
         lastNumber = UInt64(worker) << 48
     }
 
@@ -27,24 +29,30 @@ final class ConnectionTable {
         return lastNumber
     }
 
-    /// Returns the client of a new connection.
-    func enter(_ key: PeerKey) -> QueuePeer {
-        let peer = peers[key] ?? QueuePeer(key)
-        peer.connections += 1
+    /// Returns the client of a connection.
+    func peer(_ key: PeerKey) -> Peer {
+        if let peer = peers[key] { return peer }
+        let peer = Peer(key, budget)
         peers[key] = peer
         return peer
     }
 
-    private func leave(_ peer: QueuePeer) {
-        peer.connections -= 1
-        if peer.connections == 0 { peers[peer.key] = nil }
+    var allPeers: some Sequence<Peer> { peers.values }
+
+    /// Forgets the clients of which nothing is left. Called several times a second.
+    func forgetPeers() {
+        guard peers.values.contains(where: \.isGone) else { return }
+        peers = peers.filter { !$0.value.isGone }
     }
 
-    func add(_ connection: Connection) { connections[ObjectIdentifier(connection)] = connection }
+    func add(_ connection: Connection) {
+        connections[ObjectIdentifier(connection)] = connection
+        connection.peer.connections += 1
+    }
 
     func remove(_ connection: Connection) {
         connections[ObjectIdentifier(connection)] = nil
-        leave(connection.peer)
+        connection.peer.connections -= 1
         // Requests another turn, which ends the server.
         if isEmpty, context.phase.isDraining { context.loop.post {} }
     }
@@ -78,6 +86,29 @@ final class ConnectionTable {
             else { continue }
             context.telemetry.logFault("a peer that lost its permission")
             connection.end(refusal)
+        }
+    }
+
+    /// Ends silent connections while memory is low: those of the client that holds the most first,
+    /// and of these the ones that are silent for longest. Clients that hold less than the mean keep
+    /// theirs.
+    ///
+    /// - Parameter isLow: whether memory is low without a number of bytes, which will be free.
+    func endSilent(at now: UInt64, while isLow: (Int) -> Bool) {
+        guard isLow(0) else { return }
+        var freed = all.reduce(0) { $0 + ($1.isOpen ? 0 : $1.counted.total) }
+        let mean = peers.values.reduce(0) { $0 + $1.held.memory } / max(peers.count, 1)
+        let silent =
+            all
+            .compactMap { connection in connection.silentSince.map { (connection, $0) } }
+            .filter { $0.peer.held.memory >= mean && $1 + ServerLimits.silenceMilliseconds < now }
+            .sorted {
+                ($1.0.peer.held.memory, $0.1) < ($0.0.peer.held.memory, $1.1)
+            }
+        for (connection, _) in silent {
+            guard isLow(freed) else { return }
+            freed += connection.counted.total
+            connection.endSilent()
         }
     }
 

@@ -35,7 +35,7 @@ struct RequestsInFlight {
     }
 
     /// Where requests wait for a worker.
-    mutating func makeLines(of peer: QueuePeer) -> RequestLines {
+    mutating func makeLines(of peer: Peer) -> RequestLines {
         if let lines { return lines }
         let new = RequestLines(of: peer)
         lines = new

@@ -23,11 +23,10 @@ final class Turns {
     private var longAnswerQuota = TurnQuota.longAnswerBytes
     /// Connections that ask for more long answers than this turn makes.
     private var longAnswers = TurnQueue()
-    /// Connections that began while memory was full, and were not read yet.
-    private var firstReads = TurnQueue()
-    /// How many of them are read although memory is full.
+    /// Clients with connections that began while memory was full, and were not read yet.
+    private var firstReads = Ring<Peer>()
+    /// How many of these are read although memory is full.
     private var readsWithoutMemory = 0
-    private let hasMemory: () -> Bool
     /// The queues will be served without another request.
     private var hasRequestedTurns = false
     private var spareOutputs = SpareOutputs()
@@ -35,10 +34,7 @@ final class Turns {
     /// earlier one.
     private var hasResumedReading = false
 
-    init(_ loop: EventLoop, hasMemory: @escaping () -> Bool) {
-        self.loop = loop
-        self.hasMemory = hasMemory
-    }
+    init(_ loop: EventLoop) { self.loop = loop }
 
     // MARK: The turn
 
@@ -49,7 +45,7 @@ final class Turns {
     func end() {
         hasResumedReading = false
         if !waiting.isEmpty || !receipts.isEmpty || !longAnswers.isEmpty
-            || !firstReads.isEmpty && hasMemory()
+            || firstReads.contains(where: { !$0.isFull })
         {
             requestTurns()
         }
@@ -97,12 +93,17 @@ final class Turns {
     // MARK: First reads
 
     /// Queues a connection that is read when memory is free.
-    func enqueueFirstRead(of connection: Connection) { firstReads.enqueue(connection) }
+    ///
+    /// - Parameter read: returns false if there is nothing to read.
+    func enqueueFirstRead(of peer: Peer, _ read: @escaping () -> Bool) {
+        if peer.firstReads.isEmpty { firstReads.append(peer) }
+        peer.firstReads.append(read)
+    }
 
     /// Has a few queued connections read although memory is full, so that they are refused and
     /// don't wait in silence. Called at each check of the timeouts.
     func readWithoutMemory() {
-        guard !firstReads.isEmpty else { return }
+        guard firstReads.first != nil else { return }
         readsWithoutMemory = Self.readsWithoutMemory
         requestTurns()
     }
@@ -110,13 +111,29 @@ final class Turns {
     /// Forty connections a second.
     private static let readsWithoutMemory = 4
 
+    /// Connections of one client that begin to be read in a turn: they hold memory only in the
+    /// next one.
+    private static let firstReadsPerTurn = 32
+
     private func serveFirstReads() {
-        while !firstReads.isEmpty, readsWithoutMemory > 0 || hasMemory(),
-            let connection = firstReads.next()
-        {
-            if connection.beginReading() { readsWithoutMemory -= 1 }
+        for _ in 0..<firstReads.count {
+            serveNextPeer { $0.isFull ? 0 : Self.firstReadsPerTurn }
+        }
+        while readsWithoutMemory > 0, firstReads.first != nil {
+            serveNextPeer { _ in 1 }
+            readsWithoutMemory -= 1
         }
         readsWithoutMemory = 0
+    }
+
+    /// Has connections of the first client read. Those whose peer has left do not count.
+    private func serveNextPeer(_ reads: (Peer) -> Int) {
+        guard let peer = firstReads.popFirst() else { return }
+        var left = reads(peer)
+        while left > 0, let read = peer.firstReads.popFirst() {
+            if read() { left -= 1 }
+        }
+        if !peer.firstReads.isEmpty { firstReads.append(peer) }
     }
 
     // MARK: Streamed receipts

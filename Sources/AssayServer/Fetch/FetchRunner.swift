@@ -9,7 +9,6 @@ import AssayWire
 /// threads: neither the loop nor a worker waits for the App Store. Belongs to the loop's thread.
 final class FetchRunner {
     private let context: ServerContext
-    private let budget: Budget
     private let codecs: IdleCodecs
     /// Until their tasks have ended, also those that are answered already.
     private var running: [UInt64: Running] = [:]
@@ -32,27 +31,27 @@ final class FetchRunner {
         /// the answer, or has closed: its fetch gives way to others when the slots are full.
         var isAbandoned = false
 
-        init(_ admitted: AdmittedFetch, from connection: Connection, _ budget: Budget) {
+        init(_ admitted: AdmittedFetch, from connection: Connection) {
             self.admitted = admitted
             // What it fetches is no evidence of the connection's.
             port = ReplyPort(
-                .fetch, admitted.id, from: connection, holding: Reservation(.none, of: budget))
+                .fetch, admitted.id, from: connection,
+                holding: Reservation(.none, for: connection.peer))
         }
 
         var connection: Connection { port.connection }
+        var peer: Peer { connection.peer }
         /// Whether it is answered, or dropped.
         var isEnded: Bool { port.isEnded }
     }
 
     init(
-        _ context: ServerContext, _ budget: Budget, _ shared: SharedResources, worker: Int,
-        codecs: IdleCodecs
+        _ context: ServerContext, _ shared: SharedResources, worker: Int, codecs: IdleCodecs
     ) {
         self.context = context
         all = shared.fetches
         memory = ByteShare(of: shared.bytes.fetches)
         others = shared.workers.filter { $0.index != worker }
-        self.budget = budget
         self.codecs = codecs
     }
 
@@ -67,13 +66,14 @@ final class FetchRunner {
     private var limit: Int { context.limits.fetches }
 
     /// Whether a connection can start another fetch: it has no more slots than are free besides,
-    /// so one connection gets half of them, and another's first is not refused because of it
-    /// (dynamic thresholds: Choudhury and Hahne, 1998).
+    /// so one connection gets half of them, and its client gets its part.
     func admits(from connection: Connection) -> Bool {
         let active = running.values.filter { !$0.isEnded }
         let own = active.count { $0.connection === connection }
-        let used = all.count - all.abandoned
-        return own < limit - used && running.count < Self.tasksPerSlot * limit
+        let ofPeer = active.count { $0.peer === connection.peer }
+        let free = limit - (all.count - all.abandoned)
+        return own < free && PeerPart.allows(ofPeer, leaving: free - 1)
+            && running.count < Self.tasksPerSlot * limit
     }
 
     /// Cancelled tasks end soon; until then they are bounded.
@@ -111,23 +111,23 @@ final class FetchRunner {
     private var heldLimit: Int { memory.limitOfAll }
 
     /// Whether there is memory to start a fetch.
-    var hasMemory: Bool { canHold(ServerLimits.fetchStartBytes) }
+    func hasMemory(for peer: Peer) -> Bool { canHold(ServerLimits.fetchStartBytes, for: peer) }
 
     /// Whether a fetch can ever start.
     var canFit: Bool { ServerLimits.fetchStartBytes <= heldLimit }
 
-    private func canHold(_ bytes: Int) -> Bool {
-        memory.borrow(for: held + bytes) && budget.admits(bytes)
+    private func canHold(_ bytes: Int, for peer: Peer) -> Bool {
+        memory.borrow(for: held + bytes) && peer.admits(bytes)
     }
 
     private func reserve(_ bytes: Int, for entry: Running) {
-        budget.give(RequestCost(bytes: bytes, state: bytes, answer: 0))
+        entry.peer.give(RequestCost(bytes: bytes, state: bytes, answer: 0))
         entry.held += bytes
         held += bytes
     }
 
     private func releaseMemory(of entry: Running) {
-        budget.takeBack(RequestCost(bytes: entry.held, state: entry.held, answer: 0))
+        entry.peer.takeBack(RequestCost(bytes: entry.held, state: entry.held, answer: 0))
         held -= entry.held
         entry.held = 0
         memory.giveBack(keeping: held)
@@ -140,7 +140,7 @@ final class FetchRunner {
         // The answers, and what is parsed of them.
         let wanted = ServerLimits.fetchStartBytes + 2 * min(max(bytes, 0), Int.max / 4)
         guard wanted > entry.held else { return true }
-        guard canHold(wanted - entry.held) else {
+        guard canHold(wanted - entry.held, for: entry.peer) else {
             cancel(entry, .memoryExhausted(entry.admitted.id, canFit: wanted <= heldLimit))
             return false
         }
@@ -155,7 +155,7 @@ final class FetchRunner {
         freeSlot()
         lastNumber += 1
         let number = lastNumber
-        let entry = Running(admitted, from: connection, budget)
+        let entry = Running(admitted, from: connection)
         running[number] = entry
         all.add(1)
         reserve(ServerLimits.fetchStartBytes, for: entry)

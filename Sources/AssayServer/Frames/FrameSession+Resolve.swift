@@ -25,7 +25,7 @@ extension FrameSession {
         }
         let length = arrival.length
         guard unread.count >= length else {
-            if connection.context.budget.isFull {
+            if connection.peer.isFull {
                 intake.refuseForMemory(arrival.resolve)
                 return true
             }

@@ -35,7 +35,7 @@ final class FrameSession: Session {
         switch decoder.next(in: unread.span) {
         case .needMore(let count):
             // Without an id there is no answer, and many such connections hold memory.
-            if connection.context.budget.isFull, unread.count > connection.limits.unansweredBytes {
+            if connection.peer.isFull, unread.count > connection.limits.unansweredBytes {
                 connection.end(.connectionMemoryExhausted)
                 return false
             }
@@ -135,7 +135,7 @@ final class FrameSession: Session {
                 return true
             case .whole: arriving = .whole(head)
             }
-        } else if let head = arriving?.head, connection.context.budget.isFull {
+        } else if let head = arriving?.head, connection.peer.isFull {
             connection.answerAtOnce(.verify, .memoryExhausted(head.id))
             return beginSkipping(frame, connection)
         }

@@ -134,7 +134,7 @@ extension HTTPSession {
     /// Whether the budget admits a part of a body. If not, the request is refused.
     func admitsPart(_ unread: SlabBytes, _ connection: Connection) -> Bool {
         guard let current else { return false }
-        guard connection.context.budget.admits(bodyOf: unread.count) else {
+        guard connection.peer.admits(bodyOf: unread.count) else {
             dropBody()
             connection.answerAtOnce(.verify, .memoryExhausted(current.id))
             return false
@@ -183,7 +183,7 @@ extension HTTPSession {
             outgrow(question, current, count, connection)
             return false
         }
-        if isTooLarge || !connection.context.budget.admits(bodyOf: connection.heldBody) {
+        if isTooLarge || !connection.peer.admits(bodyOf: connection.heldBody) {
             dropBody()
             if isTooLarge {
                 refuseAndEnd(current.id, current.plan.problem(above: limit), connection)

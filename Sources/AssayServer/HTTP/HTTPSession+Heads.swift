@@ -31,7 +31,7 @@ extension HTTPSession {
         let head: HTTPHead
         do throws(HTTPFault) {
             guard let next = try reader.next(in: unread.span) else {
-                if connection.context.budget.isFull,
+                if connection.peer.isFull,
                     unread.count > connection.limits.unansweredBytes
                 {
                     connection.end(.connectionMemoryExhausted)

@@ -26,7 +26,7 @@ extension HTTPSession {
         var length = 0
         while length < count, data[length] != UInt8(ascii: "\n") { length += 1 }
         let isComplete = length < count
-        guard connection.context.budget.admits(bodyOf: connection.heldBody) else {
+        guard connection.peer.admits(bodyOf: connection.heldBody) else {
             return refuseBody(connection)
         }
         guard collected.count + length <= limit else {

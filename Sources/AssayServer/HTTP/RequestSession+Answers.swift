@@ -70,7 +70,7 @@ extension RequestSession {
 
     /// Answers with the OpenAPI document.
     func answerDocument(_ id: UInt64, _ connection: Connection) {
-        guard connection.context.budget.admits(answer: openAPIDocument.count) else {
+        guard connection.peer.admits(answer: openAPIDocument.count) else {
             return connection.answerAtOnce(.info, .memoryExhausted(id))
         }
         connection.answerAtOnce(.info, ResponseHead(id: id)) {

@@ -117,7 +117,7 @@ extension HTTP2Session {
             return data.count
         }
         // Asked first: `hold` would refuse the request, whose answer has begun.
-        guard connection.context.budget.admits(bodyOf: connection.heldBody + length) else {
+        guard connection.peer.admits(bodyOf: connection.heldBody + length) else {
             let problem = HTTPProblem(ResponseHead.memoryExhausted(stream.id))
             refuseLine(problem, stream, format, connection)
             return data.count

@@ -78,7 +78,7 @@ extension HTTP2Session {
             refuse(stream.id, stream.plan.problem(above: limit), connection)
             return false
         }
-        guard connection.context.budget.admits(bodyOf: connection.heldBody + data.count) else {
+        guard connection.peer.admits(bodyOf: connection.heldBody + data.count) else {
             refuseForMemory(stream, connection)
             return false
         }

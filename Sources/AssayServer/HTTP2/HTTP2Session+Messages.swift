@@ -115,7 +115,7 @@ extension HTTP2Session {
     private func keep(
         _ data: SlabBytes, _ stream: HTTP2Stream, _ connection: Connection
     ) throws(HTTPProblem) {
-        guard connection.context.budget.admits(bodyOf: connection.heldBody + data.count) else {
+        guard connection.peer.admits(bodyOf: connection.heldBody + data.count) else {
             throw HTTPProblem(ResponseHead.memoryExhausted(stream.id))
         }
         update(stream) {

@@ -71,6 +71,7 @@ final class HTTP2Session: RequestSession {
         if case .announced = end { return true }
         return !streams.isEmpty
     }
+    var isSilent: Bool { streams.values.allSatisfy(\.isSilent) }
     /// Streams that begin after the end was announced do not get here.
     var acceptsWhileDraining: Bool { true }
 
@@ -151,7 +152,7 @@ final class HTTP2Session: RequestSession {
                 + ServerLimits.frameCost(
                     ofFields: engine.meter.fieldBytes - before.fieldBytes, decoded: eventBytes))
         // A head that is not complete has no request that could be refused. Its memory is needed.
-        if engine.meter.isWithinHead, connection.context.budget.isFull {
+        if engine.meter.isWithinHead, connection.peer.isFull {
             connection.telemetry.logFault("memory is full: a head was not read to its end")
             return connection.stream.close()
         }
@@ -261,7 +262,7 @@ final class HTTP2Session: RequestSession {
             began: connection.lastArrival, at: connection.now)
         streams[number] = stream
         arrivingCount += 1
-        guard connection.context.budget.canAnswer(unread: 0, due: openBytes) else {
+        guard connection.peer.canAnswer(unread: 0, due: openBytes) else {
             return refuseForMemory(stream, connection)
         }
         if let fault {
@@ -284,7 +285,7 @@ final class HTTP2Session: RequestSession {
     /// always admitted, because those of one turn are written at its end.
     func canMakeAnswers(_ connection: Connection) -> Bool {
         heldBackBytes <= Self.unwrittenLimit
-            && connection.context.budget.canAnswer(unread: 0, due: heldBackBytes)
+            && connection.peer.canAnswer(unread: 0, due: heldBackBytes)
     }
 
     /// Unwritten bytes of answers above which further streams are refused. A client's windows have

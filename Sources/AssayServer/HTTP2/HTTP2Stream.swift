@@ -78,6 +78,9 @@ final class HTTP2Stream {
     /// Whether a line, a message or its receipt has begun to arrive.
     var holdsPart: Bool { dataCount > 0 || receipt != nil }
 
+    /// Whether the client waits for news on it, or keeps it for later messages.
+    var isSilent: Bool { messages?.isEmpty == true && !holdsPart }
+
     // MARK: Data
 
     /// Bytes of memory of data that is read whole.

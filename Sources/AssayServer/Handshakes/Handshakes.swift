@@ -5,7 +5,7 @@ package import AssayIO
 /// A peer that sends nothing costs only its socket; TLS starts with its first byte. From then on
 /// a handshake costs as much as about twenty requests. So all handshakes together get a share of
 /// the thread's time. When the share is used up, new handshakes are queued unread, and
-/// established connections are served.
+/// established connections are served. Queued ones are continued by client in turn.
 package final class Handshakes {
     package enum Outcome {
         case secured(Stream)
@@ -18,15 +18,31 @@ package final class Handshakes {
     var context: TLSContext
     private var most: Int
     private let onOutcome: (Outcome) -> Void
+    /// Called when a handshake takes the memory of TLS, and when it ends.
+    var onMemory: (Stream, _ isHeld: Bool) -> Void = { _, _ in }
     private var pending: [ObjectIdentifier: Pending] = [:]
-    /// Queued handshakes, in the order in which their bytes arrived.
-    private var waiting: [Stream] = []
+    /// Queued handshakes: their bytes have arrived. Those of a client are in the order of arrival.
+    private var waiting = RoundRobinQueue<Stream>(leastQuantum: 1)
+    private var clients: [PeerKey: Client] = [:]
     /// Microseconds of processor time.
     private var share: TokenBucket
     private var lastNumber: UInt64 = 0
 
+    /// The handshakes of one client.
+    private final class Client {
+        let key: PeerKey
+        let queue = RoundRobinQueue<Stream>.Peer()
+        /// Number of all of them.
+        var count = 0
+
+        init(_ key: PeerKey) { self.key = key }
+    }
+
     private struct Pending {
         let stream: Stream
+        let client: Client
+        /// Its place in the queue.
+        let line: RoundRobinQueue<Stream>.Flow
         let number: UInt64
         let began: UInt64
         var hasBegun = false
@@ -72,20 +88,27 @@ package final class Handshakes {
     var hasDrained: Bool { waiting.count <= most / 2 }
 
     package func begin(_ stream: Stream) {
-        if pending.count - waiting.count >= most, let oldest = oldestSilent {
+        if pending.count - waiting.count >= most, let oldest = surplus {
             if !oldest.isFinishing { onOutcome(.failed(.tooManyHandshakes)) }
             remove(oldest.stream)
             oldest.stream.close()
         }
         lastNumber += 1
+        let client = clients[stream.peer] ?? Client(stream.peer)
+        clients[client.key] = client
+        client.count += 1
         pending[ObjectIdentifier(stream)] = Pending(
-            stream: stream, number: lastNumber, began: stream.loop.now)
+            stream: stream, client: client, line: RoundRobinQueue.Flow(of: client.queue),
+            number: lastNumber, began: stream.loop.now)
         stream.setHandler { [unowned self, unowned stream] event in handle(event, stream) }
         stream.resumeReading()
     }
 
-    private var oldestSilent: Pending? {
-        pending.values.lazy.filter { $0.waitsSince == nil }.min { $0.number < $1.number }
+    /// The silent handshake to close for another one: the oldest of the client with the most.
+    private var surplus: Pending? {
+        pending.values.lazy.filter { $0.waitsSince == nil }.min {
+            ($1.client.count, $0.number) < ($0.client.count, $1.number)
+        }
     }
 
     /// Closes handshakes past their deadline. Queued handshakes get the longer limit.
@@ -113,8 +136,11 @@ package final class Handshakes {
     }
 
     private func forget(_ stream: Stream) {
-        let entry = pending.removeValue(forKey: ObjectIdentifier(stream))
-        if entry?.waitsSince != nil { waiting.removeAll { $0 === stream } }
+        guard let entry = pending.removeValue(forKey: ObjectIdentifier(stream)) else { return }
+        _ = waiting.removeAll(of: entry.line)
+        entry.client.count -= 1
+        if entry.client.count == 0 { clients[entry.client.key] = nil }
+        if entry.hasBegun { onMemory(stream, false) }
     }
 
     private func handle(_ event: Stream.Event, _ stream: Stream) {
@@ -151,9 +177,11 @@ package final class Handshakes {
 
     /// Queues the handshake for its turn. Bytes that arrive until then stay in the socket.
     private func wait(_ stream: Stream) {
+        let key = ObjectIdentifier(stream)
+        guard let entry = pending[key] else { return }
         stream.pauseReading()
-        pending[ObjectIdentifier(stream)]?.waitsSince = stream.loop.now
-        waiting.append(stream)
+        pending[key]?.waitsSince = stream.loop.now
+        waiting.append(stream, cost: 1, to: entry.line)
     }
 
     /// Continues queued handshakes within one turn's share of time.
@@ -162,10 +190,10 @@ package final class Handshakes {
     /// - Returns: whether work is left for the next turn.
     package func work(now: UInt64, isHurried: Bool) -> Bool {
         var spent: UInt64 = 0
-        while let stream = waiting.first {
+        while !waiting.isEmpty {
             guard spent < ServerLimits.handshakeNanosecondsPerTurn else { return true }
             guard isHurried || share.wait(for: 1, at: now) == 0 else { return false }
-            waiting.removeFirst()
+            guard let stream = waiting.take() else { return false }
             let began = ProcessorTime.ofThread
             goOn(stream, now: now)
             let cost = ProcessorTime.ofThread - began
@@ -179,7 +207,6 @@ package final class Handshakes {
         let key = ObjectIdentifier(stream)
         guard let entry = pending[key], let since = entry.waitsSince else { return }
         pending[key]?.waitsSince = nil
-        pending[key]?.hasBegun = true
         // Skips peers that disconnected while queued, to save a signature. A handshake that was
         // queued only briefly proceeds: the failure reason in its bytes is more useful than the
         // disconnect.
@@ -189,6 +216,8 @@ package final class Handshakes {
             return onOutcome(.failed(.peerClosed))
         }
         if entry.hasBegun { return stream.continueHandshake() }
+        pending[key]?.hasBegun = true
+        onMemory(stream, true)
         do throws(TLSError) {
             try stream.secure(context) { [unowned self, unowned stream] in wait(stream) }
         } catch {

@@ -5,6 +5,8 @@ import AssayWire
 /// Belongs to the loop's thread.
 final class SecuredStreams {
     private let context: ServerContext
+    private let connections: ConnectionTable
+    private let turns: Turns
     private let workers: Int
     /// Receives a client and nil, or an error response after which its connection ends.
     private let onClient: (Stream, ResponseHead?) -> Void
@@ -19,10 +21,12 @@ final class SecuredStreams {
     }
 
     init(
-        _ context: ServerContext, workers: Int,
+        _ context: ServerContext, _ connections: ConnectionTable, _ turns: Turns, workers: Int,
         onClient: @escaping (Stream, ResponseHead?) -> Void
     ) {
         self.context = context
+        self.connections = connections
+        self.turns = turns
         self.workers = workers
         self.onClient = onClient
     }
@@ -44,12 +48,31 @@ final class SecuredStreams {
         handshakes.change(most: limit, percent: context.limits.handshakePercent)
     }
 
-    /// Starts the handshake of a connection.
+    /// Starts the handshake of a connection, once there is memory for it.
     func begin(_ stream: Stream) {
+        let peer = connections.peer(stream.peer)
+        guard peer.isFull else { return shakeHands(stream) }
+        turns.enqueueFirstRead(of: peer) { [unowned self] in
+            guard !stream.isClosing, !stream.hasPeerLeft else {
+                stream.close()
+                return false
+            }
+            shakeHands(stream)
+            return true
+        }
+    }
+
+    private func shakeHands(_ stream: Stream) {
         if handshakes == nil, let tls = context.settings.tls {
-            handshakes = Handshakes(
+            let new = Handshakes(
                 tls, most: limit, percent: context.limits.handshakePercent
             ) { [unowned self] outcome in didShakeHands(outcome) }
+            new.onMemory = { [unowned self] stream, isHeld in
+                let held = HeldBytes(engine: TLSSession.handshakeMemoryBytes)
+                connections.peer(stream.peer).count(
+                    isHeld ? held : HeldBytes(), insteadOf: isHeld ? HeldBytes() : held)
+            }
+            handshakes = new
         }
         handshakes?.begin(stream)
     }

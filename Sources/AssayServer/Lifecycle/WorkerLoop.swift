@@ -35,17 +35,16 @@ final class WorkerLoop {
         self.worker = worker
         let codec = MessageCodec()
         context = ServerContext(configuration, on: loop, shared.transport)
-        connections = ConnectionTable(context, worker: worker.index)
-        let budget = Budget(sharing: shared.bytes) { [loop] in loop.receivedBytes }
-        self.budget = budget
-        turns = Turns(loop) { !budget.isFull }
+        budget = Budget(sharing: shared.bytes) { [loop] in loop.receivedBytes }
+        connections = ConnectionTable(context, budget, worker: worker.index)
+        turns = Turns(loop)
         scheduler = try Scheduler(
-            context, connections, turns, budget, codec, shared, worker: worker.index)
+            context, connections, turns, codec, shared, worker: worker.index)
         admission = Admission(context, budget, scheduler, codec)
         let clients = ConnectionContext(
-            context, connections, turns, budget, scheduler, admission, codec)
+            context, connections, turns, scheduler, admission, codec)
         self.clients = clients
-        secured = SecuredStreams(context, workers: shared.workers.count) { stream, finalAnswer in
+        secured = SecuredStreams(context, connections, turns, workers: shared.workers.count) { stream, finalAnswer in
             clients.serve(stream, finalAnswer: finalAnswer)
         }
         turnEnd = try TurnEnd(on: loop) { [self] in endTurn() }
@@ -119,7 +118,9 @@ final class WorkerLoop {
         lastSweep = context.now
         for connection in connections.all { connection.sweep(isLate: isLate) }
         connections.refuseSlow { budget.isLow }
+        connections.endSilent(at: context.now, while: budget.isMemoryLow)
         turns.readWithoutMemory()
+        connections.forgetPeers()
         budget.giveBackShare()
         context.telemetry.flushFaults()
         secured.sweep()

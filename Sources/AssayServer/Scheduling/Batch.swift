@@ -113,7 +113,7 @@ struct Batch {
     ///   - own: the request's own nanoseconds.
     ///   - parsing: nanoseconds of other work that background threads have.
     func milliseconds(
-        before own: Double, of lines: RequestLines?, from peer: QueuePeer, by delay: QueueDelay,
+        before own: Double, of lines: RequestLines?, from peer: Peer, by delay: QueueDelay,
         parsing: Double
     ) -> UInt64 {
         milliseconds(
@@ -133,7 +133,7 @@ struct Batch {
     }
 
     /// What a connection has in the queue.
-    func share(of lines: RequestLines?, from peer: QueuePeer) -> QueueShare {
+    func share(of lines: RequestLines?, from peer: Peer) -> QueueShare {
         if waiting.isLight(lines?.waiting, from: peer.waiting),
             short.isLight(lines?.short, from: peer.short)
         {

@@ -1,8 +1,16 @@
 /// The order in which waiting bodies are parsed: short ones go before long ones, which get every
-/// fourth turn. Each connection has at most one, so the order of arrival is fair to connections.
+/// fourth turn. Within these, clients take turns by bytes, and the connections of each.
 struct ParseOrder<Job> {
-    private var short = Line()
-    private var long = Line()
+    /// The bodies of one client.
+    final class Peer {
+        fileprivate let short = Line.Peer()
+        fileprivate let long = Line.Peer()
+    }
+
+    fileprivate typealias Line = RoundRobinQueue<Job>
+
+    private var short = Line(leastQuantum: shortBytes)
+    private var long = Line(leastQuantum: shortBytes)
     /// Turns of short bodies since the last long one.
     private var passed = 0
 
@@ -10,33 +18,15 @@ struct ParseOrder<Job> {
     static var shortBytes: Int { 64 << 10 }
     private static var shortTurns: Int { 3 }
 
-    private struct Line {
-        private var jobs: [Job?] = []
-        /// Index of the first job that was not taken.
-        private var head = 0
-
-        var isEmpty: Bool { head == jobs.count }
-
-        mutating func append(_ job: Job) { jobs.append(job) }
-
-        /// Each taken job causes at most one move, even in a line that is never empty.
-        mutating func take() -> Job? {
-            guard !isEmpty else { return nil }
-            defer {
-                head += 1
-                if 2 * head >= jobs.count {
-                    jobs.removeFirst(head)
-                    head = 0
-                }
-            }
-            return jobs[head].take()
-        }
-    }
-
     var isEmpty: Bool { short.isEmpty && long.isEmpty }
 
-    mutating func add(_ job: Job, bytes: Int) {
-        if bytes <= Self.shortBytes { short.append(job) } else { long.append(job) }
+    /// Adds the body of a connection that has no other one.
+    mutating func add(_ job: Job, bytes: Int, of peer: Peer) {
+        if bytes <= Self.shortBytes {
+            short.append(job, cost: bytes, to: Line.Flow(of: peer.short))
+        } else {
+            long.append(job, cost: bytes, to: Line.Flow(of: peer.long))
+        }
     }
 
     mutating func next() -> Job? {

@@ -8,6 +8,8 @@ struct ParseJob {
     /// Parses on a background thread. Returns what delivers the result on the loop's thread.
     let parse: @Sendable () -> @Sendable () -> Void
 
+    var peer: Peer { connection.peer }
+
     /// The memory that the body takes as long as it is parsed, beside its own: a copy of the text,
     /// its evidence as a whole, that evidence as received bytes, and for each name and value a
     /// token and its text.
@@ -27,7 +29,6 @@ struct ParseJob {
 ///
 /// Belongs to the loop's thread.
 final class ParseQueue {
-    private let budget: Budget
     private let turns: Turns
     private let tasks: BackgroundTasks
     private let loop: EventLoop
@@ -45,9 +46,8 @@ final class ParseQueue {
     private static let weight = 0.3
 
     init(
-        _ budget: Budget, _ turns: Turns, _ tasks: BackgroundTasks, _ loop: EventLoop, threads: Int
+        _ turns: Turns, _ tasks: BackgroundTasks, _ loop: EventLoop, threads: Int
     ) {
-        self.budget = budget
         self.turns = turns
         self.tasks = tasks
         self.loop = loop
@@ -67,8 +67,8 @@ final class ParseQueue {
         job.connection.reading.isParsing = true
         // In flight, so that the connection stays until the answer.
         job.connection.inFlight.insert(job.id)
-        budget.give(body: job.bytes)
-        waiting.add(job, bytes: job.bytes)
+        job.peer.give(body: job.bytes)
+        waiting.add(job, bytes: job.bytes, of: job.peer.bodies)
         advance()
     }
 
@@ -77,7 +77,7 @@ final class ParseQueue {
             next = nil
             if job.connection.isClosed {
                 end(job)
-            } else if budget.admits(job.parsedBytes) {
+            } else if job.peer.admits(job.parsedBytes) {
                 start(job)
             } else if running > 0 {
                 // The one that runs gives memory back.
@@ -85,7 +85,7 @@ final class ParseQueue {
                 return
             } else {
                 end(job)
-                let canFit = budget.canFit(job.bytes + job.parsedBytes)
+                let canFit = job.peer.canFit(job.bytes + job.parsedBytes)
                 job.connection.answerAtOnce(
                     .verify, .memoryExhausted(job.id, canFit: canFit))
             }
@@ -95,7 +95,7 @@ final class ParseQueue {
     private func start(_ job: ParseJob) {
         running += 1
         runningBytes += job.bytes
-        budget.give(parsed: job.parsedBytes)
+        job.peer.give(parsed: job.parsedBytes)
         let (parse, loop, mine) = (job.parse, loop, LoopBound((self, job), to: loop))
         tasks.perform {
             let began = loop.nanoseconds
@@ -114,13 +114,13 @@ final class ParseQueue {
         nanosecondsPerByte += Self.weight * (measured - nanosecondsPerByte)
         end(job)
         if !job.connection.isClosed { deliver() }
-        budget.takeBack(parsed: job.parsedBytes)
+        job.peer.takeBack(parsed: job.parsedBytes)
         advance()
     }
 
     /// Lets the connection go on.
     private func end(_ job: ParseJob) {
-        budget.takeBack(body: job.bytes)
+        job.peer.takeBack(body: job.bytes)
         job.connection.reading.isParsing = false
         job.connection.inFlight.remove(job.id)
         turns.touch(job.connection)

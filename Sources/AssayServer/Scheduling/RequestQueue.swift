@@ -1,17 +1,3 @@
-import AssayIO
-
-/// A client in the queues: its connections share its turns.
-final class QueuePeer {
-    let key: PeerKey
-    /// Connections that are open.
-    var connections = 0
-    let waiting = RequestQueue.Peer()
-    let short = RequestQueue.Peer()
-    let mayWait = RequestQueue.Peer()
-
-    init(_ key: PeerKey) { self.key = key }
-}
-
 /// The requests of one connection that wait for a worker. The connection owns it, so that a request
 /// is queued and taken without a lookup.
 final class RequestLines {
@@ -19,7 +5,7 @@ final class RequestLines {
     let short: RequestQueue.Line
     let mayWait: RequestQueue.Line
 
-    init(of peer: QueuePeer) {
+    init(of peer: Peer) {
         waiting = RequestQueue.Line(of: peer.waiting)
         short = RequestQueue.Line(of: peer.short)
         mayWait = RequestQueue.Line(of: peer.mayWait)

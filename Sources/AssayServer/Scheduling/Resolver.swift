@@ -8,16 +8,14 @@ import AssayWire
 /// Owns the count of answers that are being computed. Belongs to the loop's thread.
 final class Resolver {
     private let context: ServerContext
-    private let budget: Budget
     private let background: any Executor
     private let codecs: IdleCodecs
     private var computing = 0
 
     init(
-        _ context: ServerContext, _ budget: Budget, background: any Executor, codecs: IdleCodecs
+        _ context: ServerContext, background: any Executor, codecs: IdleCodecs
     ) {
         self.context = context
-        self.budget = budget
         self.background = background
         self.codecs = codecs
     }
@@ -29,24 +27,25 @@ final class Resolver {
 
     /// Starts a request whose items follow.
     func begin(_ admitted: AdmittedResolve, from connection: Connection) -> AcceptedResolve {
-        let reservation = Reservation(.call(admitted.call), of: budget)
+        let reservation = Reservation(.call(admitted.call), for: connection.peer)
         let port = ReplyPort(.resolve, admitted.id, from: connection, holding: reservation)
         return AcceptedResolve(admitted, port)
     }
 
     /// Makes the job that verifies an item, whose bytes are complete.
     ///
-    /// - Returns: nil if the budget does not admit the item.
+    /// - Returns: nil if memory does not admit the item.
     func job(for evidence: SlabBytes, _ index: Int, of resolve: AcceptedResolve) -> Job? {
         let cost = RequestCost.item(evidence.count, of: resolve.admitted.call)
-        guard budget.admits(cost) else { return nil }
-        let reservation = Reservation(cost, of: budget)
+        let peer = resolve.port.connection.peer
+        guard peer.admits(cost) else { return nil }
+        let reservation = Reservation(cost, for: peer)
         return job(for: .whole(evidence), index, of: resolve, size: evidence.count, reservation)
     }
 
     /// Makes the job that verifies an item: a receipt that was read as it arrived.
     ///
-    /// - Returns: nil if the budget does not admit its answer.
+    /// - Returns: nil if memory does not admit its answer.
     func job(for receipt: ArrivingReceipt, _ index: Int, of resolve: AcceptedResolve) -> Job? {
         guard let reservation = receipt.handOver() else { return nil }
         return job(

@@ -21,6 +21,10 @@ struct Ring<Element> {
 
     var first: Element? { count > 0 ? slots[head] : nil }
 
+    func contains(where isWanted: (Element) -> Bool) -> Bool {
+        (0..<count).contains { isWanted(self[$0]) }
+    }
+
     mutating func append(_ element: Element) {
         if count == slots.count { grow() }
         slots[slot(count)] = element

@@ -185,7 +185,8 @@ struct RoundRobinQueue<Element> {
         /// The members with elements, in the order of their turns. Those whose elements were
         /// removed leave when their turn comes.
         private var turns = Ring<Member>()
-        private var buckets = [Bucket](repeating: Bucket(), count: Int.bitWidth)
+        /// By the bit width of their costs. Empty until the first: most members never have one.
+        private var buckets: [Bucket] = []
         private(set) var cost = 0
         /// Number of members with elements.
         private(set) var count = 0
@@ -227,6 +228,7 @@ struct RoundRobinQueue<Element> {
         mutating func endTurns() { while first != nil { endTurn() } }
 
         mutating func change(_ member: Member, by difference: Int) {
+            if buckets.isEmpty { buckets = Array(repeating: Bucket(), count: Int.bitWidth) }
             leaveBucket(member.cost)
             member.cost += difference
             cost += difference

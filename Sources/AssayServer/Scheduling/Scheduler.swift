@@ -12,7 +12,6 @@ final class Scheduler {
     let context: ServerContext
     private let connections: ConnectionTable
     let turns: Turns
-    let budget: Budget
     /// For answers that are encoded on the loop's thread.
     let codec: MessageCodec
     /// Takes what would keep the loop's sockets waiting.
@@ -46,20 +45,19 @@ final class Scheduler {
 
     init(
         _ context: ServerContext, _ connections: ConnectionTable, _ turns: Turns,
-        _ budget: Budget, _ codec: MessageCodec, _ shared: SharedResources, worker: Int
+        _ codec: MessageCodec, _ shared: SharedResources, worker: Int
     ) throws(LoopError) {
         let limits = context.limits
         self.context = context
         self.connections = connections
         self.turns = turns
-        self.budget = budget
         self.codec = codec
         background = shared.background
-        resolver = Resolver(context, budget, background: background, codecs: codecs)
-        fetches = FetchRunner(context, budget, shared, worker: worker, codecs: codecs)
+        resolver = Resolver(context, background: background, codecs: codecs)
+        fetches = FetchRunner(context, shared, worker: worker, codecs: codecs)
         tasks = BackgroundTasks(background, context.loop)
         parses = ParseQueue(
-            budget, turns, tasks, context.loop,
+            turns, tasks, context.loop,
             threads: background.count / shared.workers.count)
         batch = Batch(
             backgroundThreads: background.count, requestsPerSlice: limits.requestsPerSlice,

@@ -103,7 +103,7 @@ final class ReplyPort {
 extension Connection {
     /// Gives the memory of a request back, answers it, and has the answer written.
     fileprivate func end(_ id: UInt64, _ cost: RequestCost, _ answer: () -> Void) {
-        context.budget.takeBack(cost)
+        peer.takeBack(cost)
         inFlight.remove(id, cost)
         answer()
         context.turns.touch(self)

@@ -22,6 +22,11 @@ protocol Session: AnyObject {
     var endsWithPeer: Bool { get }
     /// Whether there is work that neither received bytes nor requests in flight show.
     var isBusy: Bool { get }
+    /// Whether no request is arriving and no answer is due. Unlike one that is not busy, a silent
+    /// session can have streams on which the client waits for news.
+    var isSilent: Bool { get }
+    /// Ends such streams.
+    func endStreams(_ connection: Connection)
     /// Whether the client was not yet able to know that the server drains: what it has sent is
     /// still accepted.
     var acceptsWhileDraining: Bool { get }
@@ -78,6 +83,8 @@ protocol Session: AnyObject {
 
 extension Session {
     var isBusy: Bool { false }
+    var isSilent: Bool { !isBusy && !isWithinRequest }
+    func endStreams(_ connection: Connection) {}
     var heldBackBytes: Int { 0 }
     var openBytes: Int { 0 }
     var engineBytes: Int { 0 }

@@ -9,17 +9,21 @@ import Testing
 /// Line 264 of the hostile inputs, and 265: what a connection costs before it is read and after its
 /// peer has left, and how long its turn is.
 @Suite("First reads and turns") struct FirstReadTests {
-    /// A server whose memory is full of what peers have not finished sending.
+    /// A server in which connections of a client have filled its part of the memory.
     private static func full() throws -> (SimulatedServer, [SimulatedHTTP2Peer]) {
         let server = try SimulatedServer {
             $0.workers = 1
             $0.limits.evidenceBytes = 4 << 20
         }
         var peers: [SimulatedHTTP2Peer] = []
-        while server.heldResources.heldBytes <= 4 << 20, peers.count < 1_000 {
+        var isFull = false
+        while !isFull, peers.count < 1_000 {
             let peer = SimulatedHTTP2Peer(server)
             peer.send([])
             peers.append(peer)
+            server.forEachWorker {
+                isFull = isFull || $1.connections.allPeers.contains(where: \.isFull)
+            }
         }
         return (server, peers)
     }

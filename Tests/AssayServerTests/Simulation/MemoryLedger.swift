@@ -70,11 +70,34 @@ final class MemoryLedger {
             held.receipts += connection.session.arriving.reduce(0) { $0 + $1.heldBytes }
         }
         if counted != held { return "counted \(counted), held \(held)" }
+        var shares = PeerBytes()
+        for peer in worker.connections.allPeers { shares.add(peer.held) }
+        let all = PeerBytes(of: budget)
+        if shares != all { return "clients have \(shares), all have \(all)" }
         if worker.scheduler.parses.isIdle, budget.parsing != 0 || budget.parsed != 0 {
             return "\(budget.parsing) bytes of bodies and \(budget.parsed) of values are counted, "
                 + "and none are parsed"
         }
         return nil
+    }
+}
+
+extension PeerBytes {
+    /// What all clients have.
+    fileprivate init(of budget: Budget) {
+        let buffers = budget.buffered + budget.unwritten + budget.open + budget.engines
+        let bodies = budget.parsing + budget.parsed
+        self.init(
+            memory: budget.evidence + budget.due + budget.receipts + buffers + bodies,
+            answers: budget.unwritten + budget.open + budget.due, receipts: budget.receipts,
+            bodies: budget.collected + budget.parsing)
+    }
+
+    fileprivate mutating func add(_ other: PeerBytes) {
+        memory += other.memory
+        answers += other.answers
+        receipts += other.receipts
+        bodies += other.bodies
     }
 }
 

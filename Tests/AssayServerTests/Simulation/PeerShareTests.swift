@@ -48,4 +48,28 @@ import Testing
         // Slices that were verified before the other client was read are among them.
         #expect(same > 1_500 && other < 300, "\(same) and \(other)")
     }
+
+    @Test("line 276: the fetches of one client leave a slot to another")
+    func fetches() throws {
+        let held = HeldFetches()
+        let fetcher = held.fetcher
+        let server = try SimulatedServer {
+            $0.workers = 1
+            $0.ask(fetcher)
+            $0.limits.fetches = 8
+        }
+        defer { held.release() }
+        let evidence = try SimulatedEvidence.all.get()
+        func ask(_ peer: PeerKey) -> SimulatedFrameClient {
+            let client = SimulatedFrameClient(server.connect(from: peer), evidence)
+            client.ask(.fetch)
+            server.runUntilIdle()
+            #expect(client.receive(upTo: .max) == nil)
+            return client
+        }
+        let many = (0..<12).map { _ in ask(.user(1)) }
+        #expect(many.map(\.unanswered) == Array(repeating: 1, count: 7) + [0, 0, 0, 0, 0])
+        let other = ask(.user(2))
+        #expect(other.unanswered == 1 && server.heldResources.fetches == 8)
+    }
 }
