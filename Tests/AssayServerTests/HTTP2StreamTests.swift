@@ -56,6 +56,29 @@ import Testing
         #expect(peer[1].grpcStatus == 0 && peer[1].hasEnded)
     }
 
+    @Test(
+        "a client with an open stream is asked for a sign of life after the time of idleness",
+        arguments: ["/assay.v1.Verifier/VerifyStream", "/grpc.health.v1.Health/Watch"],
+        [true, false])
+    func silent(_ path: String, isAlive: Bool) throws {
+        let server = try SimulatedServer { $0.limits.idleMilliseconds = 5_000 }
+        let peer = SimulatedHTTP2Peer(server)
+        peer.send(Bytes.head(1, Bytes.fields(path)))
+        if path != Self.verifyStream { peer.send(Bytes.data(1, RPCBytes.frame([]))) }
+        peer.isPolite = isAlive
+        server.pass(milliseconds: 4_500)
+        peer.receive()
+        #expect(!peer[1].hasEnded && peer.pings == 0)
+        for second in 5...60 {
+            server.pass(milliseconds: 1_000)
+            peer.receive()
+            if !isAlive, second == 14 { #expect(!peer[1].hasEnded && peer.pings == 1) }
+        }
+        #expect(peer[1].hasEnded != isAlive)
+        #expect(server.heldResources.connections == (isAlive ? 1 : 0))
+        if !isAlive { #expect(peer[1].grpcStatus == 14 && peer.pings == 1) }
+    }
+
     @Test("what ends a stream of requests, and its code")
     func faults() throws {
         let server = try SimulatedServer()
@@ -152,9 +175,12 @@ import Testing
         #expect(peer[1].messages == [[8, 1]] && !peer[1].hasEnded)
         #expect(peer[3].messages == [[8, 3]] && !peer[3].hasEnded)
         #expect(peer[5].grpcStatus == 12)
-        server.pass(milliseconds: 600_000)
-        peer.receive()
-        #expect(peer[1].messages == [[8, 1]])
+        // It answers the PINGs that it is sent.
+        for _ in 0..<120 {
+            server.pass(milliseconds: 5_000)
+            peer.receive()
+        }
+        #expect(peer[1].messages == [[8, 1]] && !peer[1].hasEnded)
         server.drain()
         server.runUntilIdle()
         peer.receive()

@@ -15,7 +15,8 @@ final class TLSLayer {
 
     /// Bytes that OpenSSL has for it.
     var heldBytes: Int {
-        (isSecured ? TLSSession.memoryBytes : TLSSession.handshakeMemoryBytes) + session.pendingCount
+        (isSecured ? TLSSession.memoryBytes : TLSSession.handshakeMemoryBytes)
+            + session.pendingCount
     }
 
     fileprivate init(

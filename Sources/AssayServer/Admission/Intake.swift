@@ -138,7 +138,7 @@ final class Intake {
     // MARK: Receipts
 
     /// Passes this turn's share of a receipt's next bytes to its verification, and drops them.
-    /// Returns false if memory does not admit its memory.
+    /// Returns false if there is no memory for it.
     func feed(
         _ receipt: ArrivingReceipt, _ unread: SlabBytes, from connection: Connection
     ) -> Bool {
@@ -152,8 +152,8 @@ final class Intake {
         return fits
     }
 
-    /// Passes bytes that a session has collected to a receipt's verification. Returns false if the
-    /// budget does not admit its memory.
+    /// Passes bytes that a session has collected to a receipt's verification. Returns false if
+    /// there is no memory for it.
     func feed(
         _ receipt: ArrivingReceipt, collected bytes: SlabBytes, from connection: Connection
     ) -> Bool {
@@ -171,7 +171,7 @@ final class Intake {
         connection.answerAtOnce(.verify, .memoryExhausted(receipt.id))
     }
 
-    /// Refuses a receipt whose memory memory does not admit.
+    /// Refuses a receipt for which there is no memory.
     func refuse(_ receipt: ArrivingReceipt, from connection: Connection) {
         let canFit = connection.peer.canFit(receipt: receipt.wanted)
         drop(receipt, from: connection)
@@ -203,7 +203,7 @@ final class Intake {
         connection.reading.use(admitted.call.items.count - 1)
     }
 
-    /// Has an item verified. Returns false if memory does not admit it.
+    /// Has an item verified. Returns false if there is no memory for it.
     func verify(_ evidence: SlabBytes, _ index: Int, of resolve: AcceptedResolve) -> Bool {
         let evidence = scheduler.forQueue(evidence)
         guard let job = resolver.job(for: evidence, index, of: resolve) else { return false }
@@ -218,8 +218,8 @@ final class Intake {
             resolve.admitted.receipt(for: connection.peer), size: size, at: connection.now)
     }
 
-    /// Has an item verified, a receipt whose last byte was read. Returns false if the budget does
-    /// not admit it.
+    /// Has an item verified, a receipt whose last byte was read. Returns false if there is no
+    /// memory for it.
     func complete(_ receipt: ArrivingReceipt, _ index: Int, of resolve: AcceptedResolve) -> Bool {
         guard let job = resolver.job(for: receipt, index, of: resolve) else { return false }
         scheduler.verify(job)

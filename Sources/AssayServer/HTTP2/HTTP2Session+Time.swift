@@ -16,6 +16,7 @@ extension HTTP2Session {
             finish(connection)
         }
         notifyWatchers(connection)
+        probe(connection)
         if now >= nextCheck {
             nextCheck = now + UInt64(streams.count) * Self.checkMillisecondsPerStream
             checkStreams(connection)
@@ -48,6 +49,25 @@ extension HTTP2Session {
             connection.telemetry.logFault("the peer does not read its answers")
             engine.reset(stream.number, .cancel)
             touch(connection, answers: 0)
+        }
+    }
+
+    /// Asks a client for a sign of life that has streams open and is silent: those of a Watch have no
+    /// end of their own, and a peer that is gone sends none. The answer, as any byte, is one.
+    private func probe(_ connection: Connection) {
+        let now = connection.now
+        guard connection.silentSince != nil, !streams.isEmpty else { return probed = nil }
+        guard let probed else {
+            guard connection.age > connection.limits.idleMilliseconds else { return }
+            self.probed = now
+            engine.ping()
+            return touch(connection, answers: 0)
+        }
+        if connection.age < now - probed {
+            self.probed = nil
+        } else if now - probed > connection.limits.writeStallMilliseconds {
+            connection.telemetry.logFault("the peer does not answer a PING")
+            connection.endSilent()
         }
     }
 

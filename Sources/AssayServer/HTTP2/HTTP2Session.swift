@@ -31,6 +31,8 @@ final class HTTP2Session: RequestSession {
     var lastSweep: UInt64
     /// When the times of the streams are checked again.
     var nextCheck: UInt64 = 0
+    /// When a silent client was asked for a sign of life that it has not given.
+    var probed: UInt64?
     /// Whether the server accepted requests when watching clients were last notified.
     var wasServing: Bool?
 

@@ -44,7 +44,8 @@ final class WorkerLoop {
         let clients = ConnectionContext(
             context, connections, turns, scheduler, admission, codec)
         self.clients = clients
-        secured = SecuredStreams(context, connections, turns, workers: shared.workers.count) { stream, finalAnswer in
+        secured = SecuredStreams(context, connections, turns, workers: shared.workers.count) {
+            stream, finalAnswer in
             clients.serve(stream, finalAnswer: finalAnswer)
         }
         turnEnd = try TurnEnd(on: loop) { [self] in endTurn() }
