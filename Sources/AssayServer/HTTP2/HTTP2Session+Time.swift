@@ -52,8 +52,8 @@ extension HTTP2Session {
         }
     }
 
-    /// Asks a client for a sign of life that has streams open and is silent: those of a Watch have no
-    /// end of their own, and a peer that is gone sends none. The answer, as any byte, is one.
+    /// Asks a client for a sign of life that has streams open and is silent: those of a Watch have
+    /// no end of their own, and a peer that is gone sends none. The answer, as any byte, is one.
     private func probe(_ connection: Connection) {
         let now = connection.now
         guard connection.silentSince != nil, !streams.isEmpty else { return probed = nil }

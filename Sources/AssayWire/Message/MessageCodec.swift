@@ -81,9 +81,8 @@ public final class MessageCodec {
         appendFrame(body, to: &output)
     }
 
-    /// Appends the frame of a response with a verdict.
-    ///
-    /// - Parameter withPayload: whether its head has the payload as typed fields.
+    /// Appends the frame of a response with a verdict. With `withPayload`, its head has the payload
+    /// as typed fields.
     public func encodeFrame(
         answering id: UInt64, _ verification: Verification, withPayload: Bool,
         body: [UInt8] = [], into output: inout [UInt8]

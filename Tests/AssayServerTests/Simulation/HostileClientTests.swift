@@ -166,7 +166,7 @@ import Testing
     private static let lastRead = 128 << 10
 
     @Test(
-        "line 275: silent connections are closed while memory is low, those of a client with many first"
+        "line 275: while memory is low, silent connections of the client with the most are closed"
     )
     func silent() throws {
         let memory = 1 << 20
