@@ -10,13 +10,15 @@ import tempfile
 import time
 
 from hostile import (  # they register themselves
-    bodies, chains, explain, http2, memory, overload, peers, process, shares, work)
+    bodies, chains, edges, explain, http2, memory, overload, peers, process, shares, work)
 from hostile.trial import ATTACKS, Evidence, Measure, Trial
 
-assert all([bodies, chains, explain, http2, memory, overload, peers, process, shares, work])
+assert all([bodies, chains, edges, explain, http2, memory, overload, peers, process, shares, work])
 
-COLUMNS = ["sent", "valid", "wrong", "refused", "lost", "p50", "p99", "before", "peak", "after"]
-UNITS = {"p50": "ms", "p99": "ms", "before": "MB", "peak": "MB", "after": "MB"}
+COLUMNS = ["sent", "valid", "wrong", "refused", "lost", "p50", "p99", "before", "peak", "held",
+           "after"]
+UNITS = {"p50": "ms", "p99": "ms", "before": "MB", "peak": "MB", "held": "MB",
+         "after": "MB"}
 
 
 def number(value):
@@ -53,7 +55,7 @@ def lines_of(trial):
             rest.append(measure)
     # The memory is that of the server; it is shown with the first client.
     memory_of_server = {name: measure for name, measure in groups.get("", {}).items()
-                        if name in COLUMNS[-3:]}
+                        if name in COLUMNS[-4:]}
     lines = []
     for index, (label, measures) in enumerate(groups.items()):
         own = {name: m for name, m in measures.items() if name not in memory_of_server or label}
@@ -80,9 +82,9 @@ def header():
     return row("", [f"{c} {UNITS[c]}" if c in UNITS else c for c in COLUMNS])
 
 
-def run(attack, evidence, folder, is_short):
+def run(attack, evidence, folder, options):
     """Runs an attack; returns its trial and whether all bounds were met."""
-    trial = Trial(evidence, pathlib.Path(folder) / attack.name, is_short)
+    trial = Trial(evidence, pathlib.Path(folder) / attack.name, options.short, options.one_host)
     begin = time.monotonic()
     try:
         attack.run(trial)
@@ -127,6 +129,9 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME", help="these attacks alone")
     parser.add_argument("--server", metavar="BINARY", help="instead of a release build")
     parser.add_argument("--short", action="store_true", help="the form of script/test attack")
+    parser.add_argument("--one-host", action="store_true",
+                        help="attackers have the address of the honest clients, where they had "
+                        "another: shares by client do not help")
     parser.add_argument("--list", action="store_true", help="what there is")
     parser.add_argument("--json", metavar="FILE", help="write all measures there")
     options = parser.parse_args()
@@ -150,7 +155,7 @@ def main():
         results = []
         for index, attack in enumerate(chosen, 1):
             print(f"{index}/{len(chosen)} {attack.name} ...", end=" ", flush=True)
-            trial = run(attack, evidence, folder, options.short)
+            trial = run(attack, evidence, folder, options)
             results.append((attack, trial))
             held = all(measure.holds for measure in trial.measures)
             print(f"{'passed' if held else 'FAILED'}, {trial.seconds:.0f} s", flush=True)

@@ -54,11 +54,7 @@ def repeated(data):
     return script
 
 
-@attack("tiny-chunks", "111")
-def tiny_chunks(trial):
-    """A body of one chunk of 4.1 MB, then 40,000 chunks of one byte: on one connection, and on 64.
-    Also as a line of a batch. Honest clients' p99 is below 250 ms.
-    """
+def tiny_chunks_script():
     large = b'{"kind":"transaction","evidence":"' + b" " * (4_100_000 - 34)
     tail = chunk(b" ") * 40_000
     paths = ["/v1/verify", "/v1/entitlements", "/verifyReceipt", "/v1/verify/batch"]
@@ -74,8 +70,40 @@ def tiny_chunks(trial):
             yield bodies[turn % len(bodies)]
             yield chunk(b"}") + b"0\r\n\r\n"
             yield 0.5
+    return script
 
+
+@attack("tiny-chunks", "111")
+def tiny_chunks(trial):
+    """A body of one chunk of 4.1 MB, then 40,000 chunks of one byte: on one connection, and on 64.
+    Also as a line of a batch. Honest clients' p99 is below 250 ms.
+    """
+    script = tiny_chunks_script()
     run(trial, ("chunks", 1, script), ("chunks", CONNECTIONS, script))
+
+
+def fetch_body(lists):
+    return b'{"transactionId":"1","lists":[' + b'"history",' * lists + b'"history"]}'
+
+
+def products_body(size):
+    return (b'{"kind":"auto","evidence":"A","expectations":{"productIds":['
+            + b'"",' * (size // 4) + b'""]}}')
+
+
+def durations_body(size):
+    members = b",".join(b'"%x":1' % index for index in range(size // 10))
+    return b'{"items":[{"evidence":"A"}],"policy":{"durationsMs":{' + members + b"}}}"
+
+
+def members_script(size):
+    bodies = [whole("/v1/verify", products_body(size)),
+              whole("/v1/entitlements", durations_body(size))]
+
+    def script(index):
+        for turn in itertools.count(index):
+            yield bodies[turn % 2]
+    return script
 
 
 @attack("fetch-bodies", "112")
@@ -83,8 +111,7 @@ def fetch_bodies(trial):
     """Bodies of 4 MB for /v1/fetch, where no app asks the App Store: on one connection, and on 64.
     Honest clients' p99 is below 250 ms.
     """
-    body = b'{"transactionId":"1","lists":[' + b'"history",' * 400_000 + b'"history"]}'
-    script = repeated(whole("/v1/fetch", body))
+    script = repeated(whole("/v1/fetch", fetch_body(400_000)))
     run(trial, ("bodies", 1, script), ("bodies", CONNECTIONS, script))
 
 
@@ -94,25 +121,7 @@ def many_members(trial):
     bodies of 64 KB on four and on 64; of 8 KB, which are parsed on the loop's thread, on 64. Honest
     clients' p99 is below 250 ms, and memory stays within its limit.
     """
-    def products(size):
-        count = size // 4
-        return whole("/v1/verify", b'{"kind":"auto","evidence":"A","expectations":{"productIds":['
-                     + b'"",' * count + b'""]}}')
-
-    def durations(size):
-        members = b",".join(b'"%x":1' % index for index in range(size // 10))
-        return whole("/v1/entitlements", b'{"items":[{"evidence":"A"}],"policy":{"durationsMs":{'
-                     + members + b"}}}")
-
-    def script_of(size):
-        bodies = [products(size), durations(size)]
-
-        def script(index):
-            for turn in itertools.count(index):
-                yield bodies[turn % 2]
-        return script
-
-    large, middle, small = script_of(4_000_000), script_of(64_000), script_of(7_900)
+    large, middle, small = map(members_script, [4_000_000, 64_000, 7_900])
     run(trial, *trial.scale(
         [("4 MB", 1, large), ("4 MB", CONNECTIONS, large), ("64 KB", 4, middle),
          ("64 KB", CONNECTIONS, middle), ("8 KB", CONNECTIONS, small)],
@@ -120,22 +129,27 @@ def many_members(trial):
          ("8 KB", CONNECTIONS, small)]))
 
 
+def withheld_script(pause):
+    body = whole("/v1/verify", b" " * (4 << 20))[:-1]
+
+    def script(_):
+        yield body
+        yield pause
+    return script
+
+
 @attack("withheld-bytes", "114")
 def withheld_bytes(trial):
     """64 bodies of 4 MB less a byte, then silence; then on 70 connections that begin again after
     three seconds. Honest clients' p99 is below 250 ms, and memory stays within its limit.
     """
-    body = whole("/v1/verify", b" " * (4 << 20))[:-1]
+    run(trial, ("silent", CONNECTIONS, withheld_script(HOLD)),
+        ("repeated", 70, withheld_script(3)), seconds=(20, 5))
 
-    def silent(_):
-        yield body
-        yield HOLD
 
-    def repeats(_):
-        yield body
-        yield 3
-
-    run(trial, ("silent", CONNECTIONS, silent), ("repeated", 70, repeats), seconds=(20, 5))
+def long_heads_script():
+    fields = b"".join(b"A%d: %b\r\n" % (index, b"b" * 140) for index in range(98))
+    return repeated((b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n" + fields + b"\r\n") * 8)
 
 
 @attack("long-heads", "115")
@@ -143,8 +157,6 @@ def long_heads(trial):
     """Heads of 15 KB, and chunks of one byte of a refused body, on 64 connections each. Honest
     clients' p99 is below 250 ms, and a refused body is not read without end.
     """
-    fields = b"".join(b"A%d: %b\r\n" % (index, b"b" * 140) for index in range(98))
-    long = b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n" + fields + b"\r\n"
     start = head("/v1/none", "Transfer-Encoding: chunked")
     chunks = chunk(b"x") * 10_000
 
@@ -153,5 +165,5 @@ def long_heads(trial):
         while True:
             yield chunks
 
-    run(trial, ("heads", CONNECTIONS, repeated(long * 8)),
+    run(trial, ("heads", CONNECTIONS, long_heads_script()),
         ("chunks", CONNECTIONS, refused))

@@ -7,6 +7,7 @@ it returns, or the server closes the connection, the connection is closed and a 
 import heapq
 import selectors
 import socket
+import ssl
 import time
 
 HOLD = 1 << 30
@@ -15,21 +16,62 @@ PAUSE_SECONDS = 0.05
 SENDS_PER_TURN = 16
 
 
-def dial(address, receive_buffer=None):
-    """Returns a connected non-blocking socket, or None if the server does not accept."""
+# A socket that does not block has no space, or no data, for TLS.
+TLS_WAITS = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
+
+
+def tls(protocol=None):
+    """A client of TLS that accepts any certificate.
+
+    protocol: the one that it offers by ALPN, "h2" or "http/1.1"; frames have none
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if protocol:
+        context.set_alpn_protocols([protocol])
+    return context
+
+
+# Attackers that are another host than the honest clients connect from this address of the loopback.
+OTHER_HOST = "127.0.0.2"
+
+
+def connect(address, receive_buffer=None, context=None, source=None):
+    """Returns a connected socket with a timeout of two seconds; throws OSError.
+
+    context: that of TLS
+    source: the address that it comes from
+    """
     made = socket.socket(socket.AF_UNIX if "/" in address else socket.AF_INET)
-    if receive_buffer:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-    made.settimeout(2)
     try:
+        if receive_buffer:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        made.settimeout(2)
         if "/" in address:
             made.connect(address)
-        else:
-            host, port = address.rsplit(":", 1)
-            made.connect((host, int(port)))
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return made
+        if source:
+            # The port is chosen when the other end is known, so that ports can be used twice.
+            made.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
+            made.bind((source, 0))
+        host, port = address.rsplit(":", 1)
+        made.connect((host, int(port)))
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return context.wrap_socket(made) if context else made
     except OSError:
         made.close()
+        raise
+
+
+# Linux's, which Python does not name.
+IP_BIND_ADDRESS_NO_PORT = 24
+
+
+def dial(address, receive_buffer=None, context=None, source=None):
+    """As `connect`, but the socket does not block; returns None if the server does not accept."""
+    try:
+        made = connect(address, receive_buffer, context, source)
+    except OSError:
         return None
     made.setblocking(False)
     return made
@@ -46,7 +88,8 @@ class Peer:
 
     def begin(self):
         self.end()
-        self.socket = dial(self.flood.address, self.flood.receive_buffer)
+        self.socket = dial(self.flood.address, self.flood.receive_buffer, self.flood.tls,
+                           self.flood.source)
         if self.socket is None:
             self.flood.wake(self, PAUSE_SECONDS)
             return
@@ -73,7 +116,7 @@ class Peer:
             if self.pending:
                 try:
                     count = self.socket.send(self.pending)
-                except BlockingIOError:
+                except (BlockingIOError, *TLS_WAITS):
                     return self.listen(selectors.EVENT_WRITE)
                 except OSError:
                     return self.restart()
@@ -105,15 +148,19 @@ class Peer:
         self.interest = interest
 
     def receive(self):
-        try:
-            data = self.socket.recv(1 << 18)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        self.flood.counts["received"] += len(data)
-        if not data:
-            self.restart()
+        while True:
+            try:
+                data = self.socket.recv(1 << 18)
+            except (BlockingIOError, *TLS_WAITS):
+                return
+            except OSError:
+                data = b""
+            self.flood.counts["received"] += len(data)
+            if not data:
+                return self.restart()
+            # Of TLS, the selector does not see records that were read.
+            if not self.flood.tls:
+                return
 
 
 class Flood:
@@ -122,12 +169,14 @@ class Flood:
     reads: whether to read answers and notice the end of the stream
     receive_buffer: the size of the socket's buffer; the minimum leaves answers at the server
     opened_per_second: new connections, so that a flood of them is not what is measured
+    tls: the context of TLS, if the server's listener has it
+    source: the address that connections come from
     """
 
     def __init__(self, address, count, script, reads=True, receive_buffer=None,
-                 opened_per_second=2000):
+                 opened_per_second=2000, tls=None, source=None):
         self.address, self.script, self.reads = address, script, reads
-        self.receive_buffer = receive_buffer
+        self.receive_buffer, self.tls, self.source = receive_buffer, tls, source
         self.selector = selectors.DefaultSelector()
         self.counts = dict.fromkeys(["connections", "bytes", "received"], 0)
         self.timers = []

@@ -9,7 +9,8 @@ import struct
 import sys
 import time
 
-from exchange import connect
+from hostile.flood import connect, tls
+from hostile.peers import configuration, tls_authority
 from hostile.trial import attack
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
@@ -241,15 +242,18 @@ HELD = {
 TOKEN = b"\x2a\x02\x08\x01\xa2\x06\x04abcd"
 
 
-def storm(address, lines, held, is_over):
-    """Sends the lines in turn, each on a connection of its own; keeps this number open."""
+def storm(address, lines, held, context, is_over):
+    """Sends the lines in turn, each on a connection of its own; keeps this number open.
+
+    context: that of TLS
+    """
     sent, kept = 0, []
     for name in itertools.cycle(lines):
         if is_over():
             break
         attacks = FLOODS | BROKEN | HELD
         try:
-            client = connect(address)
+            client = connect(address, context=context)
             client.settimeout(0.2)
             client.sendall(attacks[name]())
             sent += 1
@@ -266,14 +270,16 @@ def storm(address, lines, held, is_over):
     return sent
 
 
-def beside_honest(trial, lines, held=0):
-    trial.serve(listen=("tcp://127.0.0.1:0", "http://127.0.0.1:0"))
+def beside_honest(trial, lines, held=0, scheme="http"):
+    tls_authority(trial)
+    trial.serve(config=configuration(
+        ["tcp://127.0.0.1:0", "http://127.0.0.1:0", "https://127.0.0.1:0"]), listen=[])
     alone = trial.alone()
     honest = trial.honest()
-    address = trial.server.address("http")
-    attackers = [trial.attackers(storm, address, list(part), held)
+    context = tls("h2") if scheme == "https" else None
+    attackers = [trial.attackers(storm, trial.server.address(scheme), list(part), held, context)
                  for part in (lines, list(lines)[::-1])]
-    calls = Calls(trial, address)
+    calls = Calls(trial, trial.server.address("http"))
     time.sleep(trial.scale(40, 5))
     sent = [attacker.stop() for attacker in attackers]
     trial.saw(honest.result(), p99_most=trial.p99_bound(P99, alone))
@@ -326,3 +332,9 @@ def held(trial):
     of 0, answers that are not read, Watch.
     """
     beside_honest(trial, HELD, held=trial.scale(500, 150))
+
+
+@attack("http2-over-tls", "271")
+def over_tls(trial):
+    """The floods of http2-floods, what http2-broken breaks and what http2-held holds, over TLS."""
+    beside_honest(trial, FLOODS | BROKEN | HELD, held=trial.scale(200, 50), scheme="https")

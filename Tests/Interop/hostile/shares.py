@@ -11,11 +11,9 @@ import time
 import uuid
 
 from assay.v1 import assay_pb2 as assay
-from assay.v1 import service_pb2 as service
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from hostile import http2
 from hostile.flood import Flood
 from hostile.peers import configuration, tls_authority
 from hostile.trial import MB, attack
@@ -85,56 +83,9 @@ def greedy_http(trial):
     beside(trial, Flood(trial.server.address("http"), 64, forever(request * 64)), "greedy http")
 
 
-@attack("churn", "264")
-def churn(trial):
-    """Connects, sends 68 genuine tokens and closes without reading, again and again: frames,
-    HTTP/1.1 and gRPC. An honest client is served meanwhile.
-    """
-    trial.serve(listen=["tcp://127.0.0.1:0", "http://127.0.0.1:0"])
-    token = trial.evidence.token
-    frames = b"".join(frame(*verify(id, assay.EVIDENCE_KIND_TRANSACTION, token))
-                      for id in range(1, 69))
-    for label, kind, data in [("frames", "tcp", frames), ("http", "http", post(token) * 68),
-                              ("grpc", "http", http2.START + grpc_calls(token, 68))]:
-        beside(trial, Flood(trial.server.address(kind), 4, lambda _, data=data: iter([data]),
-                            reads=False), f"churn of {label}")
-    trial.memory(most=RESIDENT)
-
-
-@attack("pipelining", "265")
-def pipelining(trial):
-    """64 connections that pipeline genuine tokens, by HTTP/1.1 and then by gRPC."""
-    trial.serve(listen=["tcp://127.0.0.1:0", "http://127.0.0.1:0"])
-    token = trial.evidence.token
-    address = trial.server.address("http")
-    beside(trial, Flood(address, 64, forever(post(token) * 64)), "HTTP/1.1")
-    beside(trial, Flood(address, 64, lambda _: pipelined_calls(token)), "gRPC")
-    trial.memory(most=RESIDENT)
-
-
-# What a server holds at most: the default of limits.evidence-bytes, and 64 MB of its own.
-RESIDENT = (256 + 64) * MB
-
-
 def post(token):
     return (b"POST /v1/verify?kind=transaction HTTP/1.1\r\nHost: localhost\r\n"
             b"Content-Type: application/jose\r\nContent-Length: %d\r\n\r\n" % len(token) + token)
-
-
-def grpc_calls(token, count, first=0):
-    request = service.VerifyRequest(evidence=token)
-    request.call.kind = assay.EVIDENCE_KIND_TRANSACTION
-    body = http2.message(request.SerializeToString())
-    return b"".join(http2.head(2 * index + 1, http2.RPC) + http2.data(2 * index + 1, body, True)
-                    for index in range(first, first + count))
-
-
-def pipelined_calls(token):
-    # Windows as wide as they get, so that no answer waits for the attacker.
-    yield http2.START + http2.settings((4, 0x7FFFFFFF)) + http2.frame(
-        http2.WINDOW, 0, 0, (0x7FFF0000).to_bytes(4, "big"))
-    for first in range(0, 1 << 29, 16):
-        yield grpc_calls(token, 16, first)
 
 
 # ---- TLS ----

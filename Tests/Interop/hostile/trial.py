@@ -4,6 +4,7 @@ their bounds.
 import base64
 import contextlib
 import dataclasses
+import itertools
 import json
 import multiprocessing
 import os
@@ -28,6 +29,8 @@ KEPT_BYTES = 32 << 20
 # short form runs beside other work: it has a larger factor, and also multiplies the bound.
 ALONE_FACTOR, SHORT_ALONE_FACTOR, SHORT_FACTOR = 3, 10, 3
 MB = 1 << 20
+# What a server holds at most: the default of limits.evidence-bytes, and 64 MB of its own.
+RESIDENT_BYTES = (256 + 64) * MB
 
 
 @dataclasses.dataclass
@@ -95,11 +98,11 @@ class Evidence:
 
 
 class Trial:
-    def __init__(self, evidence, folder, is_short):
+    def __init__(self, evidence, folder, is_short, is_one_host=False):
         self.evidence, self.tool = evidence, evidence.tool
         self.folder = pathlib.Path(folder)
         self.folder.mkdir()
-        self.is_short = is_short
+        self.is_short, self.is_one_host = is_short, is_one_host
         self.measures = []
         self.notes = []
         self.server = None
@@ -216,18 +219,27 @@ class Trial:
 
 
 class Watch:
-    """Samples the server's resident memory twenty times per second."""
+    """Samples the server's resident memory twenty times per second, and what it counts as held four
+    times.
+    """
 
     def __init__(self, server):
         self.server = server
         self.peak = self.before = server.resident()
+        self.held = 0
         self.is_over = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
     def run(self):
-        while not self.is_over.wait(0.05):
+        for turn in itertools.count():
+            if self.is_over.wait(0.05):
+                return
             self.peak = max(self.peak, self.server.resident())
+            if turn % 5 == 0:
+                # A server that is overloaded, or has ended, does not answer.
+                with contextlib.suppress(OSError):
+                    self.held = max(self.held, self.server.metrics().get("assay_held_bytes", 0))
 
     def mark_before(self):
         """Starts the measurement after a warm-up."""
