@@ -48,10 +48,12 @@ def run(trial, parts, calls=True):
     calls: whether there is one of gRPC
     """
     tls_authority(trial)
+    alone = None
     for part in parts:
         trial.serve(config=configuration(LISTEN), listen=[], limits=trial.descriptors(16384))
         server, name = trial.server, part.name
-        alone = trial.alone(per_second=PER_SECOND)
+        if alone is None:
+            alone = trial.alone(per_second=PER_SECOND)
         trial.watch.mark_before()
         attackers = [trial.attackers(function) for function in part.attackers(
             server, None if trial.is_one_host else OTHER_HOST)]
