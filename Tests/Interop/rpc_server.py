@@ -13,7 +13,11 @@ KEY = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
 class Server:
     """A server with minted evidence, and a local App Store for its fetches."""
 
-    def __init__(self, tool, folder):
+    def __init__(self, tool, folder, listen=("http://127.0.0.1:0",), tables=""):
+        """
+        listen: the addresses of the server
+        tables: lines of the configuration before the app entries
+        """
         self.tool, self.folder, self.processes = tool, folder, []
         self.run("mint", "ca", "--date", "2025-01-01T00:00:00Z", self.path("ca"))
         subprocess.run(
@@ -24,7 +28,7 @@ class Server:
         self.store = self.start("store", "--ca", self.path("ca"), "--listen", "http://127.0.0.1:0")
         apps = [("game", None), ("shop", self.store), ("closed", "http://127.0.0.1:9")]
         with open(self.path("assay.toml"), "w") as file:
-            file.write('listen = ["http://127.0.0.1:0"]\n' + "".join(map(self.app, apps)))
+            file.write(f"listen = {json.dumps(listen)}\n{tables}" + "".join(map(self.app, apps)))
         os.chmod(self.path("SubscriptionKey_2X9R4HXF34.p8"), 0o600)
         os.chmod(self.path("assay.toml"), 0o600)
         self.url = self.serve()
@@ -64,14 +68,17 @@ proxy = ""
 """
 
     def start(self, *arguments):
-        """Starts the tool, and returns the address that it prints."""
-        process = subprocess.Popen(
-            [self.tool, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.processes.append(process)
-        line = process.stdout.readline()
-        if "http://" not in line:
-            process.kill()
-            sys.exit(f"FAILED: {arguments}: {line} {process.stderr.read()}")
+        """Starts the tool, and returns the first address of HTTP that it prints."""
+        with open(self.path("log"), "a+") as log:
+            process = subprocess.Popen(
+                [self.tool, *arguments], stdout=subprocess.PIPE, stderr=log, text=True)
+            self.processes.append(process)
+            line = process.stdout.readline()
+            if "http://" not in line:
+                process.kill()
+                log.seek(0)
+                sys.exit(f"FAILED: {arguments}: {line} {log.read()}")
+        self.addresses = line.split()[2:]
         return line[line.index("http://"):].split()[0]
 
     def path(self, name):

@@ -1,0 +1,1 @@
+"""Suites that others wrote, and cases that follow the standards."""
