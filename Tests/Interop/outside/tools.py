@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -52,41 +53,98 @@ def h2spec_tls(suite, server):
 
 TLSFUZZER = "https://github.com/tlsfuzzer/tlsfuzzer"
 
-# The scripts that apply to a server with a certificate of P-256, TLS 1.2 and 1.3, and no client
-# certificates, renegotiation or resumption; with their arguments.
-SCRIPTS = {
-}
+# The scripts that apply to TLS 1.2 and 1.3 with a certificate of RSA, ECDHE and AEAD alone, without
+# client certificates, resumption and renegotiation.
+TLS13 = """0rtt-garbage ccs connection-abort conversation count-tickets crfg-curves ecdhe-curves empty-alert
+    finished finished-plaintext hrr invalid-ciphers keyshare-omitted keyupdate large-number-of-extensions
+    legacy-version lengths multiple-ccs-messages no-unknown-groups nociphers non-support obsolete-curves
+    pkcs-signature record-layer-limits record-padding rsa-signatures rsapss-signatures serverhello-random
+    shuffled-extentions signature-algorithms symetric-ciphers unencrypted-alert unrecognised-groups
+    version-negotiation zero-content-type zero-length-data""".split()
+TLS12 = """aes-gcm-nonces alpn-negotiation ccs connection-abort conversation cve-2004-0079 cve-2016-6309
+    cve-2016-7054 downgrade-protection early-application-data
+    ecdhe-rsa-key-exchange-with-bad-messages extensions fuzzed-ciphertext hello-request-by-client
+    interleaved-CKE-with-CCS invalid-cipher-suites invalid-client-hello
+    invalid-client-hello-w-record-overflow invalid-compression-methods invalid-content-type
+    invalid-session-id invalid-version lengths message-skipping no-mlkem-in-old-tls point-extension
+    record-layer-fragmentation renegotiation-disabled signature-algorithms truncating-of-client-hello
+    version-numbers zero-length-data""".split()
+CIPHER = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+# What the server offers (TLSContext.swift), for the server of openssl.
+OFFERED = ["-min_protocol", "TLSv1.2", "-groups", "X25519:P-256:P-384", "-num_tickets", "0", "-no_ticket",
+           "-cipher", "ECDHE+AESGCM:ECDHE+CHACHA20", "-no_cache", "-no_renegotiation", "-sigalgs",
+           "ECDSA+SHA256:ECDSA+SHA384:ECDSA+SHA512:ed25519:ed448:RSA-PSS+SHA256:RSA-PSS+SHA384:"
+           "RSA-PSS+SHA512:RSA+SHA256:RSA+SHA384:RSA+SHA512"]
+
+
+class Reference:
+    """`openssl s_server` with the same certificate, groups and ciphers."""
+
+    def __init__(self, server):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = str(free.getsockname()[1])
+        self.process = subprocess.Popen(
+            ["openssl", "s_server", "-accept", f"127.0.0.1:{self.port}", "-www", "-quiet", "-cert",
+             server.certificate, "-key", server.path("server-key.pem"), "-alpn", "http/1.1", *OFFERED],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
 
 
 def tlsfuzzer(suite, server):
-    """Each probe of each script is a case."""
+    """Each probe of each script is a case. What OpenSSL's own server fails too is none: the script
+    wants what is not offered, or what OpenSSL has not.
+    """
     folder = os.environ.get("TLSFUZZER")
     if not folder:
         raise Skipped(f"TLSFUZZER names no folder with tlsfuzzer; {TLSFUZZER}")
-    path = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])
-    environment = os.environ | {"PYTHONPATH": path}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])}
     text = output(sys.executable, "-c", "import tlslite; print(tlslite.__version__)",
                   env=environment)
     if not re.fullmatch(r"[\w.-]+\n", text):
         raise Skipped("tlsfuzzer's scripts need tlslite-ng; https://pypi.org/project/tlslite-ng")
-    suite.version = f"with tlslite-ng {text.strip()}"
-    for name, arguments in SCRIPTS.items():
-        script = pathlib.Path(folder) / "scripts" / name
-        if not script.exists():
-            suite.record(f"{name}: the script", "it is not there")
-            continue
-        text = output(sys.executable, script, "-h", "127.0.0.1", "-p", server.port("https"),
-                      *arguments, env=environment, timeout=600)
-        record_probes(suite, name.removesuffix(".py").removeprefix("test-"), text)
+    reference = Reference(server)
+    others = 0
+    try:
+        for name in [f"tls13-{name}" for name in TLS13] + TLS12:
+            others += script(
+                suite.under(name), pathlib.Path(folder) / "scripts" / f"test-{name}.py",
+                server.port("https"), reference.port, environment)
+    finally:
+        reference.stop()
+    suite.version = f"with tlslite-ng {text.strip()}, beside openssl s_server ({others} fail there too)"
 
 
-def record_probes(suite, script, text):
-    """Records the probes of a script: lines NAME ..., and those of its list of failures."""
-    probes, end, summary = text.partition("\nTest end\n")
+def script(suite, file, port, reference, environment):
+    """Records the probes of a script. Returns the number of those that the reference fails."""
+    found, expected = (probes(file, one, environment) for one in (port, reference))
+    if not found:
+        suite.record("the script", "it has no probes")
+    # A probe whose name has a random part is there once.
+    both = {name for name, passed in found.items() if not passed and not expected.get(name)}
+    for name, passed in found.items():
+        if name not in both:
+            suite.record(name, None if passed else "failed, and openssl s_server does not")
+    return len(both)
+
+
+def probes(file, port, environment):
+    """The probes of a script by name, and whether they passed."""
+    command = [sys.executable, file, "-h", "127.0.0.1", "-p", port]
+    usage = output(sys.executable, file, "--help", env=environment)
+    if "tls13" not in file.name and " -C " in usage:
+        command += ["-C", CIPHER]
+    try:
+        text = output(*command, env=environment, timeout=120)
+    except subprocess.TimeoutExpired:
+        return {}
+    text, _, summary = text.partition("\nTest end\n")
     failed = {line.strip().strip("'\"") for line in summary.partition("FAILED:")[2].splitlines()}
-    for probe in re.findall(r"^(.*) \.\.\.$", probes, re.MULTILINE):
-        suite.record(f"{script}: {probe}", "failed" if probe in failed else None)
-    suite.record(f"{script}: its end", None if end else text[-300:])
+    return {name: name not in failed for name in re.findall(r"^(.*) \.\.\.$", text, re.MULTILINE)}
 
 
 def testssl(suite, server):
