@@ -26,6 +26,8 @@ package struct FieldReader: Sendable {
 
     /// The largest number of a field.
     private static let largestNumber: UInt64 = 1 << 29 - 1
+    /// Bytes of a tag and of a length, which have 32 bits; protobuf's runtimes refuse more.
+    private static let mostPrefixBytes = 5
 
     /// Reads the next field of a complete message; nil at its end.
     package mutating func next(in bytes: Span<UInt8>) throws(MessageError) -> Field? {
@@ -43,7 +45,9 @@ package struct FieldReader: Sendable {
         guard position < bytes.count else { return nil }
         guard let tag = try Self.varint(in: bytes, at: position) else { return nil }
         let number = tag.value >> 3
-        guard (1...Self.largestNumber).contains(number) else { throw .malformed }
+        guard (1...Self.largestNumber).contains(number),
+            tag.end - position <= Self.mostPrefixBytes
+        else { throw .malformed }
         let value: Value
         let end: Int
         switch tag.value & 7 {
@@ -53,7 +57,9 @@ package struct FieldReader: Sendable {
         case 1: (value, end) = (.fixed, tag.end + 8)
         case 2:
             guard let length = try Self.varint(in: bytes, at: tag.end) else { return nil }
-            guard length.value <= UInt64(UInt32.max) else { throw .malformed }
+            guard length.value <= UInt64(UInt32.max),
+                length.end - tag.end <= Self.mostPrefixBytes
+            else { throw .malformed }
             end = length.end + Int(length.value)
             value = .bytes(length.end..<end)
         case 5: (value, end) = (.fixed, tag.end + 4)

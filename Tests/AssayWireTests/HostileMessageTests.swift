@@ -255,6 +255,38 @@ struct HostileMessageTests {
         #expect(request([0x08, 4, 0x4a, 0]) == .success(RequestHead(id: 4, call: .unknown)))
     }
 
+    /// As the encoding says: no expectation is lost because a call comes in two parts.
+    @Test("calls that are given more than once are merged, and the last of a oneof counts")
+    func mergedCalls() {
+        let expecting = { (bundle: String) in Self.field(2, Self.field(1, Array(bundle.utf8))) }
+        let (kind, ping, health): ([UInt8], [UInt8], [UInt8]) = ([8, 1], [0x42, 0], [0x32, 0])
+        func verify(_ content: [UInt8]) -> [UInt8] { Self.field(5, content) }
+        func call(_ kind: EvidenceKind?, _ bundle: String? = nil) -> RequestHead.Call {
+            var expectations = Expectations.none
+            expectations.bundleId = bundle
+            return .verify(VerifyCall(kind: kind, expectations: expectations))
+        }
+        let cases: [([UInt8], RequestHead.Call)] = [
+            (verify(expecting("a")) + verify(kind), call(.transaction, "a")),
+            (verify(kind) + verify(expecting("a")), call(.transaction, "a")),
+            (verify(expecting("a")) + verify(kind + expecting("b")), call(.transaction, "b")),
+            (verify(kind) + [0x10, 5] + verify([]), call(.transaction)),
+            (verify(expecting("a")) + ping + verify(kind), call(.transaction)),
+            (verify(kind) + ping, .ping), (ping + health, .health), (ping + ping, .ping),
+            (ping + verify(kind), call(.transaction)),
+        ]
+        for (bytes, call) in cases {
+            let head = request([0x08, 7] + bytes)
+            #expect((try? head.get().call) == call, "\(bytes)")
+            #expect((try? head.get().id) == 7)
+        }
+        let many = [UInt8](repeatElement(ping, count: 16).joined())
+        #expect((try? request(many).get().call) == .ping)
+        #expect(request(many + ping) == .failure(.tooLarge))
+        // A call that is none beside one.
+        #expect(request(ping + [0x40, 1]) == .failure(.malformed))
+    }
+
     @Test func missingFields() {
         #expect(response(Self.field(5, [0x08, 1, 0x32, 0])) == .failure(.missingField))
         #expect(response(Self.field(5, [0x08, 1, 0x52, 0])) == .failure(.missingField))

@@ -29,6 +29,11 @@ public final class MessageCodec {
     /// Decodes the head of a request frame. If it throws, only `leadingId(of:)` is known of the
     /// head.
     public func decodeRequest(_ head: Span<UInt8>) throws(MessageError) -> RequestHead {
+        if let merged = try MergedCall.head(of: head) { return try decode(merged.span) }
+        return try decode(head)
+    }
+
+    private func decode(_ head: Span<UInt8>) throws(MessageError) -> RequestHead {
         let message = unsafe unpack(head) { unsafe assay__v1__request_head__unpack($0, $1, $2) }
         guard let message = unsafe message else { throw refusal }
         return try unsafe RequestHead(message.pointee)
