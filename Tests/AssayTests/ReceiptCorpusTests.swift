@@ -5,70 +5,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests third-party data: RSA signatures, and CMS that broke other parsers.
+/// Tests third-party data: CMS that broke other parsers.
 @Suite struct ReceiptCorpusTests {
-    private struct File: Decodable { let testGroups: [Group] }
-    private struct Group: Decodable {
-        struct Key: Decodable {
-            let modulus: String
-            let publicExponent: String
-        }
-        struct Test: Decodable {
-            let tcId: Int
-            let comment: String
-            let msg: String
-            let sig: String
-            let result: String
-        }
-        let sha: String
-        let publicKey: Key?
-        let privateKey: Key?
-        let tests: [Test]
-    }
-
-    /// Rejects "acceptable" signatures, except those whose only flaw is size: the generation file
-    /// has signatures made with small keys or exponents.
-    @Test(
-        .enabled(if: Vectors.has("wycheproof")),
-        arguments: [
-            ("rsa_signature_2048_sha256_test.json", Set<Int>()),
-            ("rsa_pkcs1_2048_sig_gen_test.json", Set(65...72).union([154, 155, 158])),
-        ])
-    func wycheproof(name: String, acceptable: Set<Int>) throws {
-        let bytes = try #require(Vectors.bytes("wycheproof/" + name))
-        var (valid, refused, skipped) = (0, 0, 0)
-        for group in try JSONDecoder().decode(File.self, from: Data(bytes)).testGroups {
-            let digests: [String: DigestAlgorithm] = ["SHA-1": .sha1, "SHA-256": .sha256]
-            guard let digest = digests[group.sha] else {
-                skipped += group.tests.count
-                continue
-            }
-            let key = try #require(group.publicKey ?? group.privateKey)
-            func magnitude(_ text: String) -> [UInt8] {
-                let digits = text.drop { $0 == "0" }
-                return P256Forge.octets((digits.count % 2 == 0 ? "" : "0") + digits)
-            }
-            let made = RSAPublicKey(
-                modulus: magnitude(key.modulus).span,
-                exponent: magnitude(key.publicExponent).span, smallestBits: 2048)
-            for test in group.tests {
-                let holds =
-                    made?.verifies(
-                        signature: P256Forge.octets(test.sig).span,
-                        over: P256Forge.octets(test.msg).span, algorithm: digest) ?? false
-                let isGood =
-                    test.result == "valid"
-                    || (test.result == "acceptable" && acceptable.contains(test.tcId))
-                // Exponents below 65537 are rejected.
-                #expect(holds == (isGood && made != nil), "\(name) \(test.tcId): \(test.comment)")
-                if holds { valid += 1 } else { refused += 1 }
-            }
-        }
-        try Vectors.report(
-            "\(name): \(valid) valid, \(refused) refused, \(skipped) of other digests",
-            valid + refused)
-    }
-
     @Test(
         .enabled(if: Vectors.has("fuzz-corpora")),
         arguments: ["openssl-cms", "openssl-smime", "openssl-asn1parse", "openssl-x509"])
