@@ -99,6 +99,7 @@ import Testing
             ("flags", [], [4, 0, 0, 0, 0], "invalid_argument"),
             ("the flag of the end", [], [2, 0, 0, 0, 2, 0x7B, 0x7D], "invalid_argument"),
             ("half a message", [], Array(good.dropLast()), "invalid_argument"),
+            ("compressed, and no encoding", [], [1] + good.dropFirst(), "invalid_argument"),
             (
                 "a message above the limit", [],
                 [0, 0xFF, 0, 0, 0, 0xA2, 1, 0xF0, 0xFF, 0xFF, 7], "resource_exhausted"
@@ -112,6 +113,13 @@ import Testing
             peer.send(Self.head(Self.verifyStream, fields) + Bytes.data(1, body, ends: true))
             #expect(peer[1].status == 200, "\(name)")
             #expect(Self.code(Self.end(peer[1])?.end) == code, "\(name): \(peer[1].text)")
+        }
+        // Watch has one message.
+        for count in [0, 2] {
+            let peer = SimulatedHTTP2Peer(try SimulatedServer())
+            let body = Array(repeatElement(RPCBytes.frame([]), count: count).joined())
+            peer.send(Self.head(Self.watch) + Bytes.data(1, body, ends: true))
+            #expect(Self.code(Self.end(peer[1])?.end) == "unimplemented", "\(count) messages")
         }
         // Its own field names the time limit; that of gRPC has no meaning.
         for (field, code) in [

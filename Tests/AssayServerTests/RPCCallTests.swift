@@ -187,6 +187,7 @@ import Testing
         ] {
             let status = caller.ask(HTTPClient.get(health + query))?.status ?? 0
             #expect((400...501).contains(status), "\(query) \(status)")
+            #expect((status == 415) == query.contains("xml"), "\(query) \(status)")
         }
         server.drain()
         let late = SimulatedCaller(server)

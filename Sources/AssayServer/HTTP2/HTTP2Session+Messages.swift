@@ -51,7 +51,7 @@ extension HTTP2Session {
             stream.messages?.arrival = nil
         }
         do throws(HTTPProblem) {
-            if before == 0, let frame = try RPCFrame(data.span) {
+            if before == 0, let frame = try RPCFrame(data.span, call.compression) {
                 let end = RPCFrame.prefixBytes + frame.length
                 if end <= data.count {
                     guard frame.length <= limit else {
@@ -75,9 +75,9 @@ extension HTTP2Session {
     ) throws(HTTPProblem) -> Int {
         let before = stream.dataCount
         var frame = try stream.data.flatMap { bytes throws(HTTPProblem) in
-            try RPCFrame(bytes.span)
+            try RPCFrame(bytes.span, call.compression)
         }
-        if before == 0 { frame = try RPCFrame(data.span) }
+        if before == 0 { frame = try RPCFrame(data.span, call.compression) }
         guard let frame else {
             // Of the prefix, whatever follows it.
             let count = min(RPCFrame.prefixBytes - before, data.count)
@@ -226,7 +226,7 @@ extension HTTP2Session {
             return try RPCReflection.answer(message.span.extracting(RPCFrame.prefixBytes...))
         }
         guard stream.messages?.watched == nil else {
-            throw HTTPProblem(400, .invalidArgument, "Watch has one request")
+            throw HTTPProblem(400, .unimplemented, "Watch has one request")
         }
         let state = state(of: request.service, connection)
         stream.messages?.watched = (request.service, state)
@@ -283,11 +283,12 @@ extension HTTP2Session {
         let isMissing =
             stream.messages?.hasMessage == false && stream.messages?.call.form.method == .watch
         guard !isWithin, !isMissing else {
-            let problem = HTTPProblem(
-                400, .invalidArgument,
-                isWithin ? "the stream ended inside a message" : "the request has no message")
-            let code = isWithin ? Status.internal : .unimplemented
-            return end(stream, RPCStatus(problem.grpc(code)), connection)
+            let problem =
+                isWithin
+                ? HTTPProblem(400, .invalidArgument, "the stream ended inside a message")
+                    .grpc(.internal)
+                : HTTPProblem(400, .unimplemented, "the request has no message")
+            return end(stream, RPCStatus(problem), connection)
         }
         endIfAnswered(stream, connection)
     }

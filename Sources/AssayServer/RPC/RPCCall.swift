@@ -187,7 +187,11 @@ enum RPCQuery {
         }
     }
 
-    static let missingEncoding = HTTPProblem(
-        400, .invalidArgument,
-        "the query of a GET has encoding=proto or encoding=json, and message=…")
+    /// The fault of a GET without an encoding that is known: as with a `Content-Type`, another one
+    /// is 415.
+    static func encodingFault(of head: HTTPHead, _ bytes: Span<UInt8>) -> HTTPProblem {
+        HTTPProblem(
+            value("encoding", of: head, bytes) == nil ? 400 : 415, .invalidArgument,
+            "the query of a GET has encoding=proto or encoding=json, and message=…")
+    }
 }

@@ -28,6 +28,13 @@ struct RPCFrame: Equatable, Sendable {
         length = (1..<Self.prefixBytes).reduce(0) { $0 << 8 | Int(bytes[$1]) }
     }
 
+    /// Reads the prefix of a message of a call that says how its messages are compressed.
+    init?(_ bytes: Span<UInt8>, _ compression: RPCCompression) throws(HTTPProblem) {
+        guard let frame = try RPCFrame(bytes) else { return nil }
+        guard !frame.isCompressed || compression == .gzip else { throw .undeclaredCompression }
+        self = frame
+    }
+
     static func append(message: Span<UInt8>, to output: inout [UInt8]) {
         append(0, message, to: &output)
     }

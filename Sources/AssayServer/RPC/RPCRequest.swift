@@ -78,9 +78,8 @@ struct RPCRequest: Sendable {
     private init(
         frame body: Span<UInt8>, _ form: RPCForm, _ compression: RPCCompression, _ limits: Limits
     ) throws(HTTPProblem) {
-        guard let frame = try RPCFrame(body) else {
-            throw HTTPProblem(400, .invalidArgument, "the body has no message")
-                .grpc(.unimplemented)
+        guard let frame = try RPCFrame(body, compression) else {
+            throw HTTPProblem(400, .unimplemented, "the body has no message")
         }
         let start = RPCFrame.prefixBytes
         guard frame.length == body.count - start else {
@@ -88,7 +87,6 @@ struct RPCRequest: Sendable {
         }
         let message = body.extracting(start...)
         if frame.isCompressed {
-            guard compression == .gzip else { throw .undeclaredCompression }
             try self.init(compressed: message, form, limits)
         } else {
             try self.init(message: message, at: start, form, limits)
@@ -211,10 +209,10 @@ struct RPCRequest: Sendable {
 }
 
 extension HTTPProblem {
-    /// gRPC has a code of its own for another number of messages.
+    /// Another number of messages has a code of its own.
     static func wrongMessageLength(stated: Int, of body: Int) -> Self {
         HTTPProblem(
-            400, .invalidArgument,
+            400, stated < body ? .unimplemented : .invalidArgument,
             "the body is not one message: the length in its prefix is not that of the body"
         ).grpc(stated < body ? .unimplemented : .internal)
     }

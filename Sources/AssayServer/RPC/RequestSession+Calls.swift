@@ -13,7 +13,7 @@ extension RequestSession {
     ) throws(HTTPProblem) -> HTTPBodyPlan {
         guard case .rpc(let form) = self[format: id].content, form.method == method else {
             throw head.method == .get
-                ? RPCQuery.missingEncoding
+                ? RPCQuery.encodingFault(of: head, bytes)
                 : .wrongType(RPCForm.typeNames).grpc(.unimplemented)
         }
         var call = try RPCCall(form, head, bytes)
