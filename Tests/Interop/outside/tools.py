@@ -55,18 +55,17 @@ TLSFUZZER = "https://github.com/tlsfuzzer/tlsfuzzer"
 
 # The scripts that apply to TLS 1.2 and 1.3 with a certificate of RSA, ECDHE and AEAD alone, without
 # client certificates, resumption and renegotiation.
-TLS13 = """0rtt-garbage ccs connection-abort conversation count-tickets crfg-curves ecdhe-curves empty-alert
-    finished finished-plaintext hrr invalid-ciphers keyshare-omitted keyupdate large-number-of-extensions
-    legacy-version lengths multiple-ccs-messages no-unknown-groups nociphers non-support obsolete-curves
-    pkcs-signature record-layer-limits record-padding rsa-signatures rsapss-signatures serverhello-random
-    shuffled-extentions signature-algorithms symetric-ciphers unencrypted-alert unrecognised-groups
-    version-negotiation zero-content-type zero-length-data""".split()
-TLS12 = """aes-gcm-nonces alpn-negotiation ccs connection-abort conversation cve-2004-0079 cve-2016-6309
-    cve-2016-7054 downgrade-protection early-application-data
-    ecdhe-rsa-key-exchange-with-bad-messages extensions fuzzed-ciphertext hello-request-by-client
-    interleaved-CKE-with-CCS invalid-cipher-suites invalid-client-hello
+TLS13 = """0rtt-garbage ccs conversation count-tickets ecdhe-curves empty-alert finished finished-plaintext
+    hrr invalid-ciphers keyshare-omitted keyupdate large-number-of-extensions legacy-version
+    multiple-ccs-messages no-unknown-groups nociphers obsolete-curves pkcs-signature record-layer-limits
+    record-padding rsa-signatures rsapss-signatures shuffled-extentions signature-algorithms
+    symetric-ciphers unencrypted-alert unrecognised-groups version-negotiation zero-content-type
+    zero-length-data""".split()
+TLS12 = """aes-gcm-nonces alpn-negotiation ccs conversation cve-2004-0079 cve-2016-6309
+    downgrade-protection early-application-data ecdhe-rsa-key-exchange-with-bad-messages extensions
+    hello-request-by-client interleaved-CKE-with-CCS invalid-cipher-suites invalid-client-hello
     invalid-client-hello-w-record-overflow invalid-compression-methods invalid-content-type
-    invalid-session-id invalid-version lengths message-skipping no-mlkem-in-old-tls point-extension
+    invalid-session-id invalid-version message-skipping no-mlkem-in-old-tls point-extension
     record-layer-fragmentation renegotiation-disabled signature-algorithms truncating-of-client-hello
     version-numbers zero-length-data""".split()
 CIPHER = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
