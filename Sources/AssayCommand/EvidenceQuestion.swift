@@ -31,7 +31,7 @@ struct EvidenceQuestion: Sendable {
         var expectations = Expectations(
             appAppleId: accepted.policy.appAppleId, environments: accepted.environments)
         expectations.bundleId = accepted.policy.bundleId
-        if kind == .appReceipt || kind == .notificationV1 {
+        if kind.traits.hasRecords {
             for device in devices { expectations.expect(device: device.octets ?? []) }
         } else {
             expectations.deviceVerificationId = devices.first?.text

@@ -23,10 +23,7 @@ extension Minter {
             return try mintHistory(
                 indices: index..<index + 1, bundleId: bundleId, appAppleId: appAppleId,
                 environment: environment, signedDate: signedDate)
-        case .appReceipt, .transactionReceipt, .notificationV1, .googlePurchase, .huaweiPurchase,
-            .harmonyPurchase, .harmonySubscription, .harmonyNotification, .googleNotification,
-            .huaweiNotification:
-            throw .notAToken(kind)
+        default: throw .notAToken(kind)
         }
         return try sign(payload(index, bundleId, appAppleId, environment, signedDate))
     }

@@ -32,32 +32,4 @@ public enum EvidenceKind: Int32, Sendable, CaseIterable {
     case googleNotification = 15
     /// A notification of Huawei AppGallery on Android (HMS): its POST body.
     case huaweiNotification = 16
-
-    /// The command line's name for the kind, such as `renewal-info`.
-    public var name: String {
-        switch self {
-        case .transaction: "transaction"
-        case .renewalInfo: "renewal-info"
-        case .appTransaction: "app-transaction"
-        case .notification: "notification"
-        case .realtimeRequest: "realtime-request"
-        case .appReceipt: "app-receipt"
-        case .transactionReceipt: "transaction-receipt"
-        case .serverAnswer: "server-answer"
-        case .notificationV1: "notification-v1"
-        case .googlePurchase: "google-purchase"
-        case .huaweiPurchase: "huawei-purchase"
-        case .harmonyPurchase: "harmony-purchase"
-        case .harmonySubscription: "harmony-subscription"
-        case .harmonyNotification: "harmony-notification"
-        case .googleNotification: "google-notification"
-        case .huaweiNotification: "huawei-notification"
-        }
-    }
-
-    /// Creates the kind from its command-line name; nil for an unknown name.
-    public init?(name: String) {
-        guard let kind = Self.allCases.first(where: { $0.name == name }) else { return nil }
-        self = kind
-    }
 }

@@ -13,20 +13,6 @@ public struct EvidenceStore: RawRepresentable, Hashable, Sendable {
     public static let harmony = Self(rawValue: "HARMONY")
 }
 
-extension EvidenceKind {
-    /// The store that signs evidence of this kind.
-    public var store: EvidenceStore {
-        switch self {
-        case .googlePurchase, .googleNotification: .google
-        case .huaweiPurchase, .huaweiNotification: .huawei
-        case .harmonyPurchase, .harmonySubscription, .harmonyNotification: .harmony
-        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
-            .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
-            .apple
-        }
-    }
-}
-
 /// The state of a purchase at the moment of its signature. An open enumeration: keeps values that
 /// later versions add. Only `purchased` is paid.
 public struct PurchaseState: RawRepresentable, Hashable, Sendable {

@@ -200,10 +200,8 @@ package enum Check: String, CaseIterable, Sendable {
     ///
     /// - Parameter isNested: whether it is a member of a notification.
     package static func all(of kind: EvidenceKind, isNested: Bool) -> [Check] {
-        switch kind {
-        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
-            .harmonyPurchase, .harmonySubscription, .harmonyNotification:
-            jws + (isNested ? [.agreement] : policy + expectations)
+        switch kind.format {
+        case .jws: jws + (isNested ? [.agreement] : policy + expectations)
         case .appReceipt:
             [.form, .receipt, .signerInfo, .signerAlgorithm, .signerCertificate] + receiptChain
                 + policy + expectations
@@ -212,12 +210,12 @@ package enum Check: String, CaseIterable, Sendable {
                 + policy + expectations
         case .serverAnswer: [.form, .members, .memberExpectations]
         case .notificationV1: [.form]
-        case .googlePurchase, .huaweiPurchase, .huaweiNotification:
+        case .signedText, .signedBody:
             [
                 .form, .purchaseText, .algorithm, .signatureText, .storeKey, .purchaseSignature,
                 .kind, .bundle, .environment, .signingDate,
             ] + expectations
-        case .googleNotification:
+        case .push:
             [
                 .form, .pushBody, .segments, .header, .algorithm, .tokenKey, .tokenSignature,
                 .tokenIssuer, .tokenAudience, .tokenSender, .tokenDates, .kind, .bundle,

@@ -30,7 +30,7 @@ extension Explanation {
                 .map { content(of: $0.document, $0.name, isVerified: false, &bytes) }
         default:
             // The other members of an answer have no signature. A push's token does not sign it.
-            let isSigned = verification.kind != .googleNotification
+            let isSigned = verification.kind?.format != .push
             let unsigned: Set<String> = ["unsigned", "warnings"]
             return VerificationReport(verification).members.map { member in
                 content(

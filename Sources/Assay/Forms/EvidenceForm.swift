@@ -134,21 +134,20 @@ package struct EvidenceForm: Equatable, Sendable {
 
     /// Whether evidence of this kind has this form.
     package func fits(_ kind: EvidenceKind) -> Bool {
-        switch kind {
-        case .transaction, .renewalInfo, .appTransaction, .harmonyPurchase, .harmonySubscription,
-            .harmonyNotification:
+        switch kind.format {
+        case .jws:
             name == .jws
-        case .notification, .realtimeRequest: name == .jws || name == .postBody
+                || name == .postBody && kind.store == .apple && kind.traits.bodyMember != nil
         case .appReceipt: name == .appReceipt
         case .transactionReceipt: name == .transactionReceipt
         // Other JSON is refused with the members that are missing, and an error with its code.
         case .serverAnswer: [.serverAnswer, .postBody, .json, .storeError].contains(name)
         case .notificationV1: name == .notificationV1 || name == .json
         // The refusal says what is missing.
-        case .googlePurchase, .huaweiPurchase:
+        case .signedText:
             [.googlePurchase, .huaweiPurchase, .json, .wrapper, .empty, .other].contains(name)
-        case .googleNotification: [.googleNotification, .json, .empty, .other].contains(name)
-        case .huaweiNotification: [.huaweiNotification, .json, .empty, .other].contains(name)
+        case .push: [.googleNotification, .json, .empty, .other].contains(name)
+        case .signedBody: [.huaweiNotification, .json, .empty, .other].contains(name)
         }
     }
 

@@ -63,17 +63,15 @@ extension EvidenceKind {
     /// The most bytes of evidence of this kind; nil for an app receipt, which is verified as it
     /// arrives.
     package var byteLimit: Int? {
-        switch self {
-        case .transaction, .renewalInfo, .appTransaction, .realtimeRequest, .harmonyPurchase,
-            .harmonySubscription:
-            Limits.jwsBytes
+        switch size {
+        case .jws: Limits.jwsBytes
         case .transactionReceipt: Limits.transactionReceiptBytes
-        case .notification, .harmonyNotification, .huaweiNotification: Limits.notificationBytes
-        case .googlePurchase, .huaweiPurchase: Limits.purchaseEnvelopeBytes
-        case .googleNotification: Limits.pushEnvelopeBytes
+        case .notification: Limits.notificationBytes
+        case .purchase: Limits.purchaseEnvelopeBytes
+        case .push: Limits.pushEnvelopeBytes
         case .serverAnswer: Limits.serverAnswerBytes
         case .notificationV1: Limits.notificationV1Bytes
-        case .appReceipt: nil
+        case .stream: nil
         }
     }
 

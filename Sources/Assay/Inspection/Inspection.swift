@@ -105,7 +105,7 @@ package struct Inspection: Sendable {
         }
         guard let payload, depth < InspectionLimits.depth else { return }
         if likelyKind == nil, format == .jws, payload.root.kind == .object {
-            likelyKind = PayloadKind.detect(payload) ?? HarmonyPayload.detect(payload.root)
+            likelyKind = PayloadKind.detect(payload) ?? StoreFormat.harmony.likelyKind(payload.root)
         }
         var path = JSONPath()
         findNested(payload.root, &path, depth, &left)

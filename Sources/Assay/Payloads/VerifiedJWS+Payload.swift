@@ -15,11 +15,7 @@ extension VerifiedJWS {
     private func decoded(
         as kind: EvidenceKind, log: CheckLog?
     ) throws(Refusal) -> (VerifiedEvidence, EvidenceClaims) {
-        if kind.store == .harmony {
-            log?.begin(
-                .kind, found: HarmonyPayload.detect(payload.root)?.name, expected: kind.name)
-            return try decode(harmony: kind)
-        }
+        if kind.store != .apple { return try decode(ofStore: kind, log: log) }
         log?.begin(.kind, found: PayloadKind.detect(payload)?.name, expected: kind.name)
         try payload.withRootMembers { members throws(Refusal) in
             try PayloadKind.check(&members, is: kind)
@@ -56,10 +52,7 @@ extension VerifiedJWS {
                 notification: VerifiedPayload(fields, json: payload.text), transaction: nil,
                 renewalInfo: nil, appTransaction: nil, warnings: fields.warnings)
             return (.notification(notification), claims)
-        case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1, .googlePurchase,
-            .huaweiPurchase, .harmonyPurchase, .harmonySubscription, .harmonyNotification,
-            .googleNotification, .huaweiNotification:
-            throw Refusal(.wrongKind, "a JWS is not a \(kind.name)")
+        default: throw Refusal(.wrongKind, "a JWS is not a \(kind.name)")
         }
     }
 

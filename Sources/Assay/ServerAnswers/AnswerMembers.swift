@@ -34,11 +34,7 @@ struct AnswerMembers {
             case .renewalInfo(let payload): renewalInfos.append(payload)
             case .appTransaction(let payload): appTransaction = payload
             case .notification(let notification): notifications.append(notification)
-            case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer,
-                .notificationV1, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
-                .harmonySubscription, .harmonyNotification, .googleNotification,
-                .huaweiNotification, nil:
-                preconditionFailure("a kind that answers do not carry")
+            default: preconditionFailure("a kind that answers do not carry")
             }
         }
     }
@@ -161,10 +157,7 @@ extension VerifiedEvidence {
         case .appTransaction(let payload): payload.withPayload { EvidenceClaims($0) }
         case .notification(let verified):
             verified.notification.withPayload { EvidenceClaims($0) }
-        case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1,
-            .googlePurchase, .huaweiPurchase, .harmonyPurchase, .harmonySubscription,
-            .harmonyNotification, .googleNotification, .huaweiNotification:
-            preconditionFailure("a kind that answers do not carry")
+        default: preconditionFailure("a kind that answers do not carry")
         }
     }
 
@@ -187,10 +180,7 @@ extension VerifiedEvidence {
         case .renewalInfo(let payload): payload.withPayload { $0.signedDate }
         case .appTransaction(let payload): payload.withPayload { $0.receiptCreationDate }
         case .notification(let verified): verified.notification.withPayload { $0.signedDate }
-        case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1,
-            .googlePurchase, .huaweiPurchase, .harmonyPurchase, .harmonySubscription,
-            .harmonyNotification, .googleNotification, .huaweiNotification:
-            nil
+        default: nil
         }
     }
 }

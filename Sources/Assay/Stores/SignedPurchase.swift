@@ -35,7 +35,7 @@ struct UnverifiedPurchase: Sendable {
         document = try JSONDocument.payload(envelope.data, named: "signed text")
         log?.begin(.algorithm, found: envelope.algorithm)
         algorithm = envelope.algorithm
-        scheme = try Self.scheme(envelope.algorithm, kind)
+        scheme = try Self.scheme(envelope.algorithm, kind.storeFormat)
         log?.begin(.signatureText, found: "\(envelope.signature.count) characters")
         if let octets = try? Base64.decode(envelope.signature.span), !octets.isEmpty {
             (signature, hasSpaces) = (octets, false)
@@ -81,21 +81,15 @@ struct UnverifiedPurchase: Sendable {
         }
     }
 
-    /// The scheme of a store. Huawei's can have PSS, by a name that nobody signs; each scheme is
-    /// safe by itself.
     private static func scheme(
-        _ algorithm: String?, _ kind: EvidenceKind
+        _ algorithm: String?, _ store: StoreFormat
     ) throws(Refusal) -> RSAScheme {
-        guard kind.store == .huawei else { return .pkcs1(.sha1) }
-        switch algorithm?.lowercased() {
-        case nil, "", "sha256withrsa": return .pkcs1(.sha256)
-        case "sha256withrsa/pss": return .pss
-        default:
+        guard let scheme = store.scheme(algorithm?.lowercased() ?? "") else {
             throw Refusal(
                 .unsupportedAlgorithm,
-                "the signature algorithm is \(quoted(algorithm)), not SHA256WithRSA or "
-                    + "SHA256WithRSA/PSS")
+                "the signature algorithm is \(quoted(algorithm)), not \(store.schemeNames)")
         }
+        return scheme
     }
 
     /// Decodes a signature that is not canonical base64. Some libraries break its lines, write it
@@ -229,7 +223,7 @@ struct VerifiedPurchase: Sendable {
     ) throws(Refusal) {
         log?.begin(
             .storeKey, found: keys.isEmpty ? "none" : keys.map(\.name).joined(separator: ", "))
-        guard !keys.isEmpty else { throw Refusal(.untrustedChain, kind.missingKeyText) }
+        guard !keys.isEmpty else { throw Refusal(.untrustedChain, kind.storeFormat.missingKeyText) }
         log?.begin(.purchaseSignature, expected: purchase.scheme.name)
         let text = purchase.document.text
         let octets = purchase.scheme.digest(text.span)
@@ -242,15 +236,5 @@ struct VerifiedPurchase: Sendable {
         algorithm = purchase.algorithm
         self.key = key
         digest = hexadecimal(octets.span)
-    }
-}
-
-extension EvidenceKind {
-    /// The text for an app without a key of the store.
-    fileprivate var missingKeyText: String {
-        store == .huawei
-            ? "no key of Huawei's is configured: add keys in [app.huawei], or --huawei-key"
-            : "no licence key of Google Play is configured: add licence-keys in [app.google], or "
-                + "--google-key"
     }
 }

@@ -13,11 +13,11 @@ extension VerificationRequest {
     private func answer(_ unverified: UnverifiedPurchase) -> Verification {
         do throws(Refusal) {
             let purchase = try VerifiedPurchase(
-                unverified, by: policy.keys(of: kind), kind, log: log)
+                unverified, by: kind.storeFormat.keys(policy), kind, log: log)
             let (evidence, claims, state) = try purchase.decode(as: kind, log: log)
             return answer(
                 evidence, claims, accepted: purchase.key.acceptance, state: state,
-                remark: state.remark)
+                remark: state?.remark ?? "")
         } catch {
             log?.didRefuse()
             return error.answer(kind)
@@ -66,51 +66,31 @@ extension PurchaseState {
 
 extension VerifiedPurchase {
     /// Decodes the members of the caller's kind, and the claims that the policy checks.
-    fileprivate func decode(
+    func decode(
         as kind: EvidenceKind, log: CheckLog?
-    ) throws(Refusal) -> (VerifiedEvidence, EvidenceClaims, PurchaseState) {
-        log?.begin(
-            .kind, found: Self.likelyKind(document.root)?.name, expected: kind.name)
-        switch kind {
-        case .googlePurchase:
-            let purchase = document.withRootMembers { GooglePurchase(from: &$0) }
-            try Self.check(purchase.packageName, purchase.purchaseToken, kind)
-            return (
-                .googlePurchase(VerifiedPayload(purchase, json: document.text)),
-                EvidenceClaims(purchase, digest: digest), purchase.state
-            )
-        case .huaweiPurchase:
-            let purchase = document.withRootMembers { HuaweiPurchase(from: &$0) }
-            try Self.check(purchase.packageName, purchase.purchaseToken, kind)
-            return (
-                .huaweiPurchase(VerifiedPayload(purchase, json: document.text)),
-                EvidenceClaims(purchase, digest: digest), purchase.state
-            )
-        default: preconditionFailure("no purchase of another store")
-        }
+    ) throws(Refusal) -> StorePayload.Decoded {
+        log?.begin(.kind, found: likelyKind?.name, expected: kind.name)
+        let decoded = kind.storePayload.decode(document, digest)
+        try Self.check(decoded.claims)
+        return decoded
     }
 
+    private var likelyKind: EvidenceKind? { Self.likelyKind(document.root) }
+
     /// A store signs other texts with the same key, such as answers of its licence service.
-    static func check(
-        _ packageName: String?, _ token: String?, _ kind: EvidenceKind
-    ) throws(Refusal) {
-        guard packageName != nil, token != nil else {
+    static func check(_ claims: EvidenceClaims) throws(Refusal) {
+        guard claims.bundleId != nil, claims.purchaseToken != nil else {
             throw Refusal(
                 .wrongKind,
-                "the signed text has no \(packageName == nil ? "packageName" : "purchaseToken"), "
-                    + "which each \(kind.name) has")
+                "the signed text has no "
+                    + "\(claims.bundleId == nil ? "packageName" : "purchaseToken"), which each "
+                    + "\(claims.kind.name) has")
         }
     }
 
     /// The kind of a purchase by its members: Huawei's have members of their own.
     static func likelyKind(_ root: JSONValue) -> EvidenceKind? {
-        guard let members = root.members else { return nil }
-        let ofHuawei = ["accountFlag", "applicationId", "payOrderId", "confirmed", "subIsvalid"]
-        if ofHuawei.contains(where: { members[$0] != nil }) { return .huaweiPurchase }
-        let isPurchase =
-            members["packageName"] != nil
-            && ["purchaseToken", "purchaseTime", "orderId"].contains { members[$0] != nil }
-        return isPurchase ? .googlePurchase : nil
+        StoreFormat.huawei.likelyKind(root) ?? StoreFormat.google.likelyKind(root)
     }
 }
 
@@ -120,13 +100,6 @@ extension PurchaseEnvelope {
         if algorithm != nil { return .huaweiPurchase }
         guard let document = try? JSONDocument.parse(data) else { return nil }
         return VerifiedPurchase.likelyKind(document.root)
-    }
-}
-
-extension Policy {
-    /// The keys of the store that signs this kind.
-    func keys(of kind: EvidenceKind) -> [PurchaseKey] {
-        kind.store == .huawei ? huawei.keys : google.keys
     }
 }
 

@@ -61,10 +61,7 @@ enum PayloadKind {
         case .realtimeRequest:
             guard payload.has("requestIdentifier") else { return false }
             return payload.has("userLocale")
-        case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1, .googlePurchase,
-            .huaweiPurchase, .harmonyPurchase, .harmonySubscription, .harmonyNotification,
-            .googleNotification, .huaweiNotification:
-            return false
+        default: return false
         }
     }
 

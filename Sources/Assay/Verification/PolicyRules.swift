@@ -20,11 +20,10 @@ extension EvidenceClaims {
         _ policy: Policy, _ expectations: Expectations, log: CheckLog? = nil
     ) throws(Refusal) {
         if let log { begin(.bundle, policy, expectations, log) }
-        let packages = policy.packageNames(of: kind)
-        if packages.isEmpty {
-            try checkBundle(policy.bundleId)
+        if let store = StoreFormat.of(kind.store), !store.apps(policy).isEmpty {
+            try checkApp(store, policy)
         } else {
-            try checkPackage(packages)
+            try checkBundle(policy.bundleId)
         }
         try checkBundle(expectations.bundleId)
         if let log { begin(.app, policy, expectations, log) }
@@ -39,15 +38,16 @@ extension EvidenceClaims {
         try checkEnvironment(policy, expectations)
     }
 
-    private func checkPackage(_ accepted: [String]) throws(Refusal) {
+    /// Checks the app by the names of another store.
+    private func checkApp(_ store: StoreFormat, _ policy: Policy) throws(Refusal) {
         guard carriesBundleId else { return }
+        let accepted = store.apps(policy)
         let names = [bundleId, otherBundleId].compactMap(\.self)
         guard names.contains(where: { accepted.contains(where: $0.equalsByBytes) }) else {
             throw Refusal(
                 .wrongBundle,
-                "the \(kind.store == .harmony ? "application" : "package") is \(quoted(bundleId)), "
-                    + "which \(kind.store == .harmony ? "application-ids" : "package-names") does "
-                    + "not name")
+                "the \(store.appWord) is \(quoted(bundleId)), which \(store.appOption) does not "
+                    + "name")
         }
     }
 
@@ -174,7 +174,7 @@ extension EvidenceClaims {
 
     /// Why no product is an expected one.
     private func wrongProduct(_ productId: String?, _ expectations: Expectations) -> String {
-        guard productId == nil, kind.hasRecords else {
+        guard productId == nil, kind.traits.hasRecords else {
             return "the product is \(quoted(productId)), not an expected one"
         }
         // One record has to meet both.
@@ -187,7 +187,7 @@ extension EvidenceClaims {
             return "the transaction id is \(quoted(transactionId ?? purchaseToken)), not "
                 + quoted(expected)
         }
-        return kind.hasRecords
+        return kind.traits.hasRecords
             ? "no record of the receipt has the transaction id \(quoted(expected))"
             : "the \(kind.name) has no transaction id, and \(quoted(expected)) is expected"
     }
@@ -198,7 +198,7 @@ extension EvidenceClaims {
                 .mismatch,
                 appAccountToken == nil
                     ? "the \(kind.name) names no account"
-                        + (kind == .googlePurchase ? " (obfuscatedAccountId)" : ": it carries none")
+                        + (kind.traits.accountMember.map { " (\($0))" } ?? ": it carries none")
                     : "the obfuscatedAccountId is not the expected one")
         }
         if let problem = Expectations(appAccountToken: expected).problem(of: [kind]) {
@@ -209,11 +209,9 @@ extension EvidenceClaims {
                 .mismatch, "the app account token is another one than the expected one")
         }
         let reason =
-            switch kind {
-            case .transaction, .renewalInfo, .notification, .serverAnswer:
-                ": the app set none at the purchase"
-            default: kind.isReceipt ? ": receipts carry none" : ""
-            }
+            kind.traits.accountMember != nil
+            ? ": the app set none at the purchase"
+            : kind.traits.isReceipt ? ": receipts carry none" : ""
         return Refusal(.mismatch, "the \(kind.name) has no app account token" + reason)
     }
 
@@ -238,34 +236,6 @@ extension EvidenceClaims {
                 throw Refusal(
                     .mismatch, "the \(kind.name) is not bound to the expected device")
             }
-        }
-    }
-}
-
-extension EvidenceKind {
-    /// Whether the evidence is a receipt of any number of purchases, each a record.
-    fileprivate var hasRecords: Bool { self == .appReceipt || self == .notificationV1 }
-
-    fileprivate var isReceipt: Bool {
-        switch self {
-        case .appReceipt, .transactionReceipt, .notificationV1: true
-        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
-            .serverAnswer, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
-            .harmonySubscription, .harmonyNotification, .googleNotification,
-            .huaweiNotification:
-            false
-        }
-    }
-}
-
-extension Policy {
-    /// The accepted packages of a store; empty where the bundle id applies.
-    func packageNames(of kind: EvidenceKind) -> [String] {
-        switch kind.store {
-        case .google: google.packageNames
-        case .huawei: huawei.packageNames
-        case .harmony: harmonyApplicationIds
-        default: []
         }
     }
 }

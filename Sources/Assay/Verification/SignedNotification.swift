@@ -92,11 +92,7 @@ final class SignedNotification: Sendable {
                     renewalInfo = payload
                     if transaction == nil { expected.take(nestedClaims) }
                 case .appTransaction(let payload): appTransaction = payload
-                case .notification, .realtimeRequest, .appReceipt, .transactionReceipt,
-                    .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase,
-                    .harmonyPurchase, .harmonySubscription, .harmonyNotification,
-                    .googleNotification, .huaweiNotification:
-                    preconditionFailure("a kind that notifications do not carry")
+                default: preconditionFailure("a kind that notifications do not carry")
                 }
             }
         }

@@ -152,7 +152,7 @@ public final class Verifier: Sendable {
         _ evidence: Span<UInt8>, _ request: VerificationRequest, inApp: InAppSelection,
         _ chains: ChainLookup
     ) throws(Refusal) -> PreparedVerification {
-        switch request.kind {
+        switch request.kind.format {
         case .appReceipt:
             var stream = AppReceiptStream(
                 self, policy: request.policy, expecting: request.expectations, inApp: inApp,
@@ -177,11 +177,10 @@ public final class Verifier: Sendable {
                     answer.pendingSignatureCount > 0
                         ? .serverAnswer(answer) : .answered(try answer.verified(request))
                 })
-        case .googlePurchase, .huaweiPurchase: return try request.prepared(purchase: evidence)
-        case .googleNotification: return try request.prepared(push: evidence)
-        case .huaweiNotification: return try request.prepared(huaweiNotification: evidence)
-        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
-            .harmonyPurchase, .harmonySubscription, .harmonyNotification:
+        case .signedText: return try request.prepared(purchase: evidence)
+        case .push: return try request.prepared(push: evidence)
+        case .signedBody: return try request.prepared(huaweiNotification: evidence)
+        case .jws:
             let jws = try unverified(evidence, request, chains)
             return PreparedVerification(request: request, state: try .init(jws) { .jws($0) })
         }
@@ -282,7 +281,7 @@ public final class Verifier: Sendable {
         guard evidence.count > 0, evidence[0] == UInt8(ascii: "{") else {
             return payloadKind(of: evidence)
         }
-        for member in [appleBody, harmonyBody] {
+        for member in EvidenceKind.bodyMembers {
             guard let token = try? signedPayload(in: evidence, member) else { continue }
             return payloadKind(of: token.span)
         }
@@ -307,7 +306,7 @@ public final class Verifier: Sendable {
             let text = try? Base64URL.decode(token.extracting(segments.payload)),
             let payload = try? JSONDocument.parse(text), payload.root.kind == .object
         else { return nil }
-        return PayloadKind.detect(payload) ?? HarmonyPayload.detect(payload.root)
+        return PayloadKind.detect(payload) ?? StoreFormat.harmony.likelyKind(payload.root)
     }
 
     private func unverified(
@@ -316,11 +315,9 @@ public final class Verifier: Sendable {
         let isObject = evidence.count > 0 && evidence[0] == UInt8(ascii: "{")
         if request.kind.store == .harmony, trust.harmonyAnchors.isEmpty {
             request.log?.begin(.rootName, found: "none")
-            throw Refusal(
-                .untrustedChain,
-                "no root of HarmonyOS is pinned: add roots in [app.harmony], or --root")
+            throw Refusal(.untrustedChain, StoreFormat.harmony.missingKeyText)
         }
-        if isObject, let member = Self.body(of: request.kind) {
+        if isObject, let member = request.kind.traits.bodyMember {
             let token = try Self.signedPayload(in: evidence, member)
             do throws(Refusal) {
                 return try read(token.span, request, chains)
@@ -340,19 +337,6 @@ public final class Verifier: Sendable {
         try UnverifiedJWS.read(
             token, ofHarmony: request.kind.store == .harmony, chains: chains, now: request.now,
             unknownChains: request.unknownChains, log: request.log)
-    }
-
-    /// The member of a store's POST body that has the JWS.
-    private static let appleBody = "signedPayload"
-    private static let harmonyBody = "jwsNotification"
-
-    /// Nil for kinds that no store posts.
-    private static func body(of kind: EvidenceKind) -> String? {
-        switch kind {
-        case .notification, .realtimeRequest: appleBody
-        case .harmonyNotification: harmonyBody
-        default: nil
-        }
     }
 
     /// The JWS inside a POST body of a store, such as `{"signedPayload": "…"}`.

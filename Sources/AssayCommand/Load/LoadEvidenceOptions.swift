@@ -238,8 +238,8 @@ struct KindMix: Sendable {
         // HarmonyOS costs what a transaction does, a notification of another store what a
         // purchase does.
         let kinds = EvidenceKind.allCases.filter {
-            $0 != .transactionReceipt && $0 != .notificationV1 && $0.store != .harmony
-                && $0 != .googleNotification && $0 != .huaweiNotification
+            ![.transactionReceipt, .notificationV1, .push, .signedBody].contains($0.format)
+                && $0.store != .harmony
         }
         guard let kind = kinds.first(where: { $0.name == name }) else {
             throw ValidationError(Suggestion.remedy(for: name, among: kinds.map(\.name)))

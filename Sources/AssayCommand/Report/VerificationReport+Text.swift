@@ -37,16 +37,16 @@ extension VerificationReport {
             }
         }
         switch check {
-        case .chain where verification.kind?.hasChain == false:
+        case .chain where verification.kind?.traits.hasChain == false:
             return ("pass", "the app has a key of the store")
-        case .markers where verification.kind?.hasChain == false,
-            .revocation where verification.kind?.hasChain == false:
+        case .markers where verification.kind?.traits.hasChain == false,
+            .revocation where verification.kind?.traits.hasChain == false:
             return ("-", "not checked: this kind has no certificates")
-        case .bundle where verification.kind.map { !$0.canCarryBundleId } ?? false:
+        case .bundle where verification.kind?.traits.hasBundleId == false:
             return ("-", "not checked: this kind carries no bundle id")
         case .bundle where !question.namesBundle && !question.isRemote:
             return ("-", "not checked: no --bundle-id")
-        case .app where verification.kind.map { !$0.canCarryAppAppleId } ?? false:
+        case .app where verification.kind?.traits.hasAppAppleId == false:
             return ("-", "not checked: this kind carries no App Store id")
         case .app where !question.namesApp && !question.isRemote:
             return ("-", "not checked: no --app-apple-id")
@@ -87,32 +87,6 @@ extension VerificationReport {
             }
         }
         return fields + found.shown
-    }
-}
-
-extension EvidenceKind {
-    /// False for evidence that a configured key verifies, without certificates.
-    fileprivate var hasChain: Bool { store != .google && store != .huawei }
-
-    fileprivate var canCarryBundleId: Bool {
-        switch self {
-        case .renewalInfo, .realtimeRequest: false
-        case .transaction, .appTransaction, .notification, .appReceipt, .transactionReceipt,
-            .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
-            .harmonySubscription, .harmonyNotification, .googleNotification, .huaweiNotification:
-            true
-        }
-    }
-
-    fileprivate var canCarryAppAppleId: Bool {
-        switch self {
-        case .transaction, .renewalInfo, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
-            .harmonySubscription, .harmonyNotification, .googleNotification, .huaweiNotification:
-            false
-        case .appTransaction, .notification, .realtimeRequest, .appReceipt, .transactionReceipt,
-            .serverAnswer, .notificationV1:
-            true
-        }
     }
 }
 

@@ -257,16 +257,12 @@ final class Admission {
     }
 
     func bodyLimit(of kind: EvidenceKind) -> Int {
-        switch kind {
-        case .transaction, .renewalInfo, .appTransaction, .realtimeRequest, .transactionReceipt,
-            .harmonyPurchase, .harmonySubscription:
-            limits.jwsBytes
-        case .notification, .googlePurchase, .huaweiPurchase, .harmonyNotification,
-            .googleNotification, .huaweiNotification:
-            limits.notificationBytes
+        switch kind.size {
+        case .jws, .transactionReceipt: limits.jwsBytes
+        case .notification, .purchase, .push: limits.notificationBytes
         case .serverAnswer: limits.serverAnswerBytes
         case .notificationV1: limits.notificationV1Bytes
-        case .appReceipt: limits.frameBytes
+        case .stream: limits.frameBytes
         }
     }
 

@@ -63,9 +63,7 @@ package func verifyReceiptResponse(
             let status = VerifyReceiptStatus(receipt, requestDate: requestDate)
             response.member("status", status.rawValue)
             response.member("detail", detail)
-        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
-            .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase, .harmonyPurchase,
-            .harmonySubscription, .harmonyNotification, .googleNotification, .huaweiNotification:
+        default:
             response.member("status", VerifyReceiptStatus.malformed.rawValue)
             response.member("detail", detail)
         }

@@ -77,52 +77,26 @@ extension HarmonyNotification {
     }
 }
 
-/// The kinds of HarmonyOS payloads by their members.
-enum HarmonyPayload {
-    static func detect(_ root: JSONValue) -> EvidenceKind? {
-        guard let members = root.members else { return nil }
-        if members["notificationMetaData"] != nil { return .harmonyNotification }
-        if members["lastSubscriptionStatus"] != nil { return .harmonySubscription }
-        return members["purchaseOrderId"] != nil ? .harmonyPurchase : nil
-    }
-}
-
 extension VerifiedJWS {
-    /// Decodes a payload of HarmonyOS, and the claims that the policy checks.
-    func decode(harmony kind: EvidenceKind) throws(Refusal) -> (VerifiedEvidence, EvidenceClaims) {
-        let found = HarmonyPayload.detect(payload.root)
+    /// Decodes a payload of another store, and the claims that the policy checks.
+    func decode(
+        ofStore kind: EvidenceKind, log: CheckLog?
+    ) throws(Refusal) -> (VerifiedEvidence, EvidenceClaims) {
+        let found = kind.storeFormat.likelyKind(payload.root)
+        log?.begin(.kind, found: found?.name, expected: kind.name)
         guard found == kind else {
             throw Refusal(
                 .wrongKind,
                 found.map { "the payload is of the kind \($0.name), not \(kind.name)" }
                     ?? "the payload lacks the members of a \(kind.name)")
         }
-        switch kind {
-        case .harmonyPurchase:
-            let purchase = payload.withRootMembers { HarmonyPurchase(from: &$0) }
-            return (
-                .harmonyPurchase(VerifiedPayload(purchase, json: payload.text)),
-                EvidenceClaims(purchase)
-            )
-        case .harmonySubscription:
-            let subscription = payload.withRootMembers { HarmonySubscription(from: &$0) }
-            return (
-                .harmonySubscription(VerifiedPayload(subscription, json: payload.text)),
-                EvidenceClaims(subscription)
-            )
-        case .harmonyNotification:
-            let notification = payload.withRootMembers { HarmonyNotification(from: &$0) }
-            return (
-                .harmonyNotification(VerifiedPayload(notification, json: payload.text)),
-                EvidenceClaims(notification)
-            )
-        default: preconditionFailure("no kind of HarmonyOS")
-        }
+        let (evidence, claims, _) = kind.storePayload.decode(payload, "")
+        return (evidence, claims)
     }
 }
 
 extension EvidenceClaims {
-    fileprivate init(_ purchase: HarmonyPurchase) {
+    init(_ purchase: HarmonyPurchase) {
         self.init(kind: .harmonyPurchase, environment: purchase.storeEnvironment)
         setApp(purchase.applicationId, purchase.packageName)
         productId = purchase.productId
@@ -132,7 +106,7 @@ extension EvidenceClaims {
         statement = Statement(purchase.purchaseOrderId, signed: purchase.signedTime)
     }
 
-    fileprivate init(_ subscription: HarmonySubscription) {
+    init(_ subscription: HarmonySubscription) {
         self.init(kind: .harmonySubscription, environment: subscription.storeEnvironment)
         let order = subscription.lastPurchaseOrder
         setApp(
@@ -148,7 +122,7 @@ extension EvidenceClaims {
         if subscription.signedTime == nil { orderDate = order?.signedTime }
     }
 
-    fileprivate init(_ notification: HarmonyNotification) {
+    init(_ notification: HarmonyNotification) {
         self.init(kind: .harmonyNotification, environment: notification.storeEnvironment)
         setApp(notification.applicationId, notification.packageName)
         productId = notification.productId

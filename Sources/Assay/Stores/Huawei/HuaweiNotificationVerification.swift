@@ -26,7 +26,7 @@ extension VerificationRequest {
 
     private func answer(_ unverified: UnverifiedPurchase) -> Verification {
         do throws(Refusal) {
-            let keys = policy.keys(of: kind)
+            let keys = kind.storeFormat.keys(policy)
             let text = try VerifiedPurchase(unverified, by: keys, kind, log: log)
             log?.begin(.kind, found: nil, expected: kind.name)
             guard text.document.root.hasMember("notificationType") else {
@@ -61,11 +61,9 @@ extension VerificationRequest {
         do throws(Refusal) {
             let unverified = try UnverifiedPurchase(envelope, as: .huaweiPurchase, log: inside)
             let verified = try VerifiedPurchase(unverified, by: keys, .huaweiPurchase, log: inside)
-            inside?.begin(.kind, found: nil, expected: EvidenceKind.huaweiPurchase.name)
-            let purchase = verified.document.withRootMembers { HuaweiPurchase(from: &$0) }
-            try VerifiedPurchase.check(
-                purchase.packageName, purchase.purchaseToken, .huaweiPurchase)
-            return purchase
+            let decoded = try verified.decode(as: .huaweiPurchase, log: inside)
+            guard case .huaweiPurchase(let purchase) = decoded.evidence else { return nil }
+            return purchase.payload
         } catch {
             throw Refusal(error.verdict, "latestReceiptInfo: " + error.detail)
         }

@@ -1,0 +1,87 @@
+import AssayBytes
+import AssayModels
+
+/// What a store other than Apple's has. A store is its folder, with one of these values, and the
+/// rows of its kinds in `KindTraits`.
+struct StoreFormat: Sendable {
+    /// The word for what names an app.
+    let appWord: String
+    /// The option with the accepted apps.
+    let appOption: String
+    /// The accepted apps; empty where the bundle id applies.
+    let apps: @Sendable (Policy) -> [String]
+    /// The keys that sign purchases of an app. None where the trust store has the store's roots.
+    let keys: @Sendable (Policy) -> [PurchaseKey]
+    /// The text for an app without a key or root of the store.
+    let missingKeyText: String
+    /// The scheme of a signature by the name of its algorithm, which nobody signs; nil for a name
+    /// that is none of them. Each scheme is safe by itself.
+    let scheme: @Sendable (_ algorithm: String) -> RSAScheme?
+    /// The schemes, for messages.
+    let schemeNames: String
+    /// The payloads, those with distinctive members first.
+    let payloads: [StorePayload]
+
+    /// Nil for Apple, whose evidence is verified in its own ways.
+    static func of(_ store: EvidenceStore) -> StoreFormat? {
+        switch store {
+        case .google: .google
+        case .huawei: .huawei
+        case .harmony: .harmony
+        default: nil
+        }
+    }
+
+    /// The kind of a payload by its members, or nil if it seems to be none of this store.
+    func likelyKind(_ root: JSONValue) -> EvidenceKind? {
+        guard let members = root.members else { return nil }
+        return payloads.first { $0.isLikely(members) }?.kind
+    }
+}
+
+/// A payload of a store: how to know it, to decode it, and what it claims.
+struct StorePayload: Sendable {
+    typealias Decoded = (evidence: VerifiedEvidence, claims: EvidenceClaims, state: PurchaseState?)
+
+    let kind: EvidenceKind
+    /// Whether an object has members that this payload alone has.
+    let isLikely: @Sendable (JSONObject) -> Bool
+    /// Reads a payload whose signature holds, with the digest that was signed.
+    let decode: @Sendable (JSONDocument, _ digest: String) -> Decoded
+
+    init<Payload>(
+        _ kind: EvidenceKind, isLikely: @escaping @Sendable (JSONObject) -> Bool,
+        read: @escaping @Sendable (inout JSONMembers) -> Payload,
+        claims: @escaping @Sendable (Payload, _ digest: String) -> EvidenceClaims,
+        state: @escaping @Sendable (Payload) -> PurchaseState? = { _ in nil },
+        evidence: @escaping @Sendable (VerifiedPayload<Payload>) -> VerifiedEvidence
+    ) {
+        self.kind = kind
+        self.isLikely = isLikely
+        decode = { document, digest in
+            let payload = document.withRootMembers { read(&$0) }
+            return (
+                evidence(VerifiedPayload(payload, json: document.text)), claims(payload, digest),
+                state(payload)
+            )
+        }
+    }
+}
+
+extension EvidenceKind {
+    /// The format of the other store that signs this kind.
+    var storeFormat: StoreFormat {
+        guard let format = StoreFormat.of(store) else {
+            preconditionFailure("Apple's evidence is verified in its own ways")
+        }
+        return format
+    }
+
+    /// The payload of this kind of another store.
+    var storePayload: StorePayload {
+        guard let payload = storeFormat.payloads.first(where: { $0.kind == self }) else {
+            preconditionFailure("no payload of the \(name) is described")
+        }
+        return payload
+    }
+}
