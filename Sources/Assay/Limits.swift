@@ -113,6 +113,8 @@ package enum Limits {
     package static let purchaseBytes = 64 * 1024
     /// Bytes of the JSON around it. Unity's has the product's details as well, twice escaped.
     package static let purchaseEnvelopeBytes = 256 * 1024
+    /// Bytes of a list of owned purchases, each about 1 KB with its signature.
+    package static let ownedPurchasesBytes = 1024 * 1024
     /// Bytes of a Pub/Sub push of Google Play, with its token. Google's take about 2 KB.
     package static let pushEnvelopeBytes = 64 * 1024
     /// Bytes of a JWK Set, and its keys. Google's has two or three keys in 1 KB.

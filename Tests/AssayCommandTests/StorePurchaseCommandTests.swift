@@ -45,6 +45,30 @@ struct StorePurchaseCommandTests {
         #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
+    @Test("each purchase of a list of owned ones is an item of entitlements")
+    func ownedList() throws {
+        let lines = try mint("huawei", "--count", "2").split(separator: "\n")
+        let pairs = try lines.map {
+            try #require(
+                try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String])
+        }
+        let list: [String: Any] = [
+            "inAppPurchaseDataList": pairs.compactMap { $0["data"] },
+            "inAppSignature": pairs.compactMap { $0["signature"] },
+        ]
+        let text = String(
+            decoding: try JSONSerialization.data(withJSONObject: list), as: UTF8.self)
+        let file = folder.write("list.json", text)
+        let answer = try Tool.run("entitlements", "--huawei-key", key("huawei"), file)
+        let items = try #require(try answer.json["items"] as? [[String: Any]])
+        #expect(answer.status == 0, "\(answer.error)")
+        #expect(items.map { $0["label"] as? String } == [file + "[0]", file + "[1]"])
+        #expect(items.allSatisfy { $0["verdict"] as? String == "VALID" })
+        // One answer is about one item.
+        let verified = try Tool.run("verify", "--huawei-key", key("huawei"), file)
+        #expect(verified.verdict == "MALFORMED" && verified.output.contains("several purchases"))
+    }
+
     @Test("a second use of the folder signs with the same key; a payload is signed unchanged")
     func sameKey() throws {
         _ = try mint("google")

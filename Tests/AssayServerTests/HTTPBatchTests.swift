@@ -187,6 +187,15 @@ struct HTTPBatchTests {
                 #expect(response.status == 400, "\(json)")
                 #expect(response.member("detail")?.contains(reason) == true, "\(response.text)")
             }
+            // Each purchase of a list is an item. The entry has no key of Huawei's.
+            let text = #""{\"packageName\":\"a\",\"purchaseToken\":\"b\",\"accountFlag\":1}""#
+            let owned = try ask(
+                "{\"inAppPurchaseDataList\":[\(text),\(text)],"
+                    + "\"inAppSignature\":[\"AA==\",\"AQ==\"]}")
+            let items = owned["items"]?.elements.map { Array($0) } ?? []
+            #expect(items.map { $0["label"]?.string } == ["[0]", "[1]"])
+            #expect(items.map { $0["kind"]?.string } == ["huawei-purchase", "huawei-purchase"])
+            #expect(items.map { $0["verdict"]?.string } == ["UNTRUSTED_CHAIN", "UNTRUSTED_CHAIN"])
             let evidence = "{\"signedPayload\":\"a\"}"
             let unknown = try client.ask(HTTPClient.post("/v1/entitlements?app=x", json: evidence))
             #expect(unknown.status == 404)

@@ -75,9 +75,10 @@ package enum EvidenceWrapper: String, CaseIterable, Sendable {
         if root["Store"] != nil, let payload = root["Payload"] {
             return (.unity, items(ofPayload: payload))
         }
-        let ofIAPKit = ([root] + purchaseData(root)).flatMap { members in
-            iapKitNames.compactMap { members[$0].flatMap(evidence) }
-        }
+        let ofIAPKit =
+            iapKitTokens(root) + (root["purchaseData"].map(iapKitTokens) ?? [])
+            + (root["purchaseDataList"]?.elements?.prefix(ownedPurchases).flatMap(iapKitTokens)
+                ?? [])
         guard ofIAPKit.isEmpty else { return (.iapKit, ofIAPKit) }
         var items = Self.items(of: root)
         var isNested = false
@@ -119,20 +120,21 @@ package enum EvidenceWrapper: String, CaseIterable, Sendable {
         return [text]
     }
 
-    /// The PurchaseData in the result of a purchase, or of a query of owned ones: its text, or an
-    /// object made of that.
-    private static func purchaseData(_ root: JSONObject) -> [JSONObject] {
-        let listed = root["purchaseDataList"]?.elements.map { Array($0) } ?? []
-        return ([root["purchaseData"]].compactMap(\.self) + listed.prefix(ownedPurchases))
-            .compactMap { value in
-                if let members = value.members { return members }
-                guard let text = value.bytes, text.first == UInt8(ascii: "{") else { return nil }
-                return (try? JSONDocument.parse(text, limit: Limits.receiptWrapperBytes))?
-                    .root.members
-            }
+    /// The tokens of a PurchaseData, in the result of a purchase or of a query of owned ones: its
+    /// text, or an object made of that.
+    static func iapKitTokens(_ purchaseData: JSONValue) -> [[UInt8]] {
+        if let members = purchaseData.members { return iapKitTokens(members) }
+        guard let text = purchaseData.bytes, text.first == UInt8(ascii: "{"),
+            let inside = try? JSONDocument.parse(text, limit: Limits.receiptWrapperBytes)
+        else { return [] }
+        return inside.root.members.map(iapKitTokens) ?? []
     }
 
-    /// Purchases of one list that are looked at. More than one is refused.
+    private static func iapKitTokens(_ members: JSONObject) -> [[UInt8]] {
+        iapKitNames.compactMap { members[$0].flatMap(evidence) }
+    }
+
+    /// Purchases of one list that are looked at. Evidence of more than one is refused.
     private static let ownedPurchases = 8
 
     private static func items(of members: JSONObject) -> [[UInt8]] {
@@ -156,16 +158,13 @@ extension Verifier {
         _ evidence: Span<UInt8>, as kind: EvidenceKind
     ) -> EvidenceWrapper.Opened? {
         guard evidence.count > 0, evidence[0] == UInt8(ascii: "{") else { return nil }
-        switch kind {
-        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
-            .harmonyPurchase, .harmonySubscription, .harmonyNotification:
-            return EvidenceWrapper.open(evidence)
+        switch kind.format {
+        case .jws: return EvidenceWrapper.open(evidence)
         case .transactionReceipt:
             guard EvidenceShape.detect(evidence) == .json else { return nil }
             return EvidenceWrapper.open(evidence)
         // A stream opens an app receipt's wrapper; the others are JSON themselves.
-        case .appReceipt, .serverAnswer, .notificationV1, .googlePurchase, .huaweiPurchase,
-            .googleNotification, .huaweiNotification:
+        case .appReceipt, .serverAnswer, .notificationV1, .signedText, .signedBody, .push:
             return nil
         }
     }

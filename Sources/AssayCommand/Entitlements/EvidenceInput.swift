@@ -1,3 +1,4 @@
+import Assay
 import AssayBytes
 import AssayIO
 
@@ -6,7 +7,8 @@ struct EvidenceInput {
     let label: String
     let evidence: [UInt8]
 
-    /// Reads files, the files of folders, and the lines of standard input (`-`).
+    /// Reads files, the files of folders, and the lines of standard input (`-`). Each purchase of a
+    /// list of owned ones is an item.
     static func read(_ paths: [String]) throws -> [EvidenceInput] {
         try read(paths, keeping: .max).items
     }
@@ -54,6 +56,12 @@ struct EvidenceInput {
         let content = try Input.read(path, limit: Input.evidenceLimit)
         let isInput = path == "-"
         func whole() -> (items: [EvidenceInput], omitted: Int) {
+            if let owned = OwnedPurchases.items(in: content.span) {
+                let items = owned.prefix(limit).enumerated().map { index, item in
+                    EvidenceInput(label: "\(path)[\(index)]", evidence: item)
+                }
+                return (items, owned.count - items.count)
+            }
             guard limit > 0 else { return ([], 1) }
             return ([EvidenceInput(label: path, evidence: Self.whole(content))], 0)
         }

@@ -4,7 +4,7 @@ import AssayModels
 import AssayWire
 
 /// The body of `POST /v1/entitlements`: items of evidence and a policy, or an answer of the App
-/// Store Server API as it came.
+/// Store Server API, or a list of purchases that Huawei's libraries return, as it came.
 struct HTTPResolveBody: Sendable {
     private(set) var call = ResolveCall(items: [])
     private(set) var app = ""
@@ -22,6 +22,10 @@ struct HTTPResolveBody: Sendable {
         self.app = app
         let members = try HTTPJSONBody.members(of: body, depth: Self.depth)
         guard members["items"] != nil else {
+            if let owned = OwnedPurchases.items(in: body) {
+                try setOwned(owned, limit: limit)
+                return
+            }
             try Self.checkEvidence(body)
             call.items = [ResolveCall.Item(length: UInt32(body.count))]
             evidence = body.array
@@ -57,6 +61,19 @@ struct HTTPResolveBody: Sendable {
         throw HTTPParameters.problem(
             "the body has no member items, and is no evidence, but \(form.textOfPath); "
                 + names)
+    }
+
+    /// Takes each purchase of a list as an item.
+    private mutating func setOwned(_ items: [[UInt8]], limit: Int) throws(HTTPProblem) {
+        guard items.count <= limit else {
+            throw HTTPParameters.problem(
+                "the list has \(items.count) purchases; the limit is \(limit)")
+        }
+        for (index, item) in items.enumerated() {
+            call.items.append(
+                ResolveCall.Item(length: UInt32(item.count), label: "[\(index)]"))
+            evidence += item
+        }
     }
 
     private mutating func setItems(
