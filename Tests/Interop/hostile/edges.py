@@ -75,13 +75,13 @@ def run(trial, parts, calls=True):
         trial.measure(f"{name} peak", peak / MB, "MB", most=RESIDENT_BYTES / MB)
         trial.measure(f"{name} held", trial.watch.held / MB, "MB")
         trial.note(f"{name}: {connections:.0f} connections at the end, "
-                   f"{100 * used / lasted:.0f} % of a processor; {told(counts)}")
+                   f"{100 * used / lasted:.0f} % of a processor; {summary(counts)}")
         if ended := server.stop():
             trial.measure(f"{name}: {ended}", 1, most=0)
     trial.server = None
 
 
-def told(counts):
+def summary(counts):
     counts = [count for count in counts if count]
     sums = {name: sum(count[name] for count in counts) for name in (counts or [{}])[0]}
     return ", ".join(f"{value / MB:.0f} MB of {name}" if name == "bytes" else f"{value} {name}"
@@ -106,7 +106,7 @@ FRAME_BYTES = 16384
 # Enters the dynamic table, which has 4,096 bytes. From then on the byte NAMED is this field.
 FIELD = b"\x40\x01a" + number(4000) + b"x" * 4000
 NAMED = b"\xbe"
-# As many as fit into one HEADERS and the eight CONTINUATION that nghttp2 accepts.
+# The size of one HEADERS and the eight CONTINUATION that nghttp2 accepts.
 MOST_BLOCK_BYTES = 9 * FRAME_BYTES - 456
 # The largest number that does not end the connection: the block is refused at 128 KB.
 REFUSED_FIELDS = 28
