@@ -65,7 +65,8 @@ struct StorePurchaseCommandTests {
         #expect(items.map { $0["label"] as? String } == [file + "[0]", file + "[1]"])
         #expect(items.allSatisfy { $0["verdict"] as? String == "VALID" })
         // One answer is about one item.
-        let verified = try Tool.run("verify", "--huawei-key", key("huawei"), file)
+        let verified = try Tool.run(
+            "verify", "--kind", "huawei-purchase", "--huawei-key", key("huawei"), file)
         #expect(verified.verdict == "MALFORMED" && verified.output.contains("several purchases"))
     }
 
