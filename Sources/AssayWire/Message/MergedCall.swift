@@ -4,8 +4,14 @@
 /// after the other, are the merged message. protobuf-c does not do so within a `oneof`, where it
 /// keeps the last one, so that the expectations of the first would be lost.
 enum MergedCall {
-    /// The members of `call`.
-    private static let members: Set<Int> = [5, 6, 7, 8, 10, 11]
+    /// Whether a field is a member of `call`. Asked of each field of each head: no set is hashed.
+    private static func isCall(_ number: Int) -> Bool {
+        switch number {
+        case 5...8, 10, 11: true
+        default: false
+        }
+    }
+
     /// Calls of one head. Protobuf's runtimes write one; who joins messages joins a few.
     private static let mostCalls = 16
 
@@ -14,7 +20,7 @@ enum MergedCall {
         var reader = FieldReader()
         var calls = 0
         while let field = try reader.next(in: head) {
-            if members.contains(field.number) { calls += 1 }
+            if isCall(field.number) { calls += 1 }
         }
         guard calls > 1 else { return nil }
         guard calls <= mostCalls else { throw .tooLarge }
@@ -25,7 +31,7 @@ enum MergedCall {
         var reader = FieldReader()
         var (others, content, member): ([UInt8], [UInt8], Int?) = ([], [], nil)
         while let field = try reader.next(in: head) {
-            guard members.contains(field.number), case .bytes(let range) = field.value else {
+            guard isCall(field.number), case .bytes(let range) = field.value else {
                 for index in field.range { others.append(head[index]) }
                 continue
             }
