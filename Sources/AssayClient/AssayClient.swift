@@ -245,13 +245,9 @@ public final class AssayClient: Sendable {
             throw .invalidArgument("\(error)")
         }
         let id = channel.newId()
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { (waiter: CheckedContinuation<ClientResult, Never>) in
-                channel.send(request, id: id) { waiter.resume(returning: $0) }
-                // The cancellation handler can run before the call exists.
-                if Task.isCancelled { channel.cancel(id) }
-            }
-        } onCancel: {
+        let result = await awaitAnswer(cancelled: ClientResult.failure(.cancelled)) { end in
+            channel.send(request, id: id, completion: end)
+        } cancel: {
             channel.cancel(id)
         }
         return try result.get()

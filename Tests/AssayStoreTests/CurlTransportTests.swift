@@ -204,7 +204,8 @@ struct CurlTransportTests {
     func cancelled() async throws {
         let arrived = [Latch(), Latch()]
         let store = try ScriptedStore { _, number in
-            arrived[number - 1].open()
+            // A third request would be that of the task that is cancelled before it sends.
+            if number <= arrived.count { arrived[number - 1].open() }
             return .silence
         }
         let transport = try Self.transport()
@@ -223,6 +224,7 @@ struct CurlTransportTests {
         transport.close()
         #expect(await other.value == .failure(.cancelled))
         #expect(await Self.send(transport, url) == .failure(.cancelled))
+        #expect(store.requests.count == 2)
     }
 
     // MARK: TLS

@@ -48,17 +48,12 @@ final class CurlTransport: Transport {
         _ request: TransportRequest
     ) async throws(StoreTransportError) -> TransportAnswer {
         let id = TransferID()
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation {
-                (waiter: CheckedContinuation<TransferResult, Never>) in
-                let isPosted = loop.post { [multi, settings] in
-                    multi.value.start(id, request, settings) { waiter.resume(returning: $0) }
-                }
-                guard isPosted else { return waiter.resume(returning: .failure(.cancelled)) }
-                // The cancellation handler can run before the transfer exists.
-                if Task.isCancelled { cancel(id) }
+        let result = await awaitAnswer(cancelled: TransferResult.failure(.cancelled)) { end in
+            let isPosted = loop.post { [multi, settings] in
+                multi.value.start(id, request, settings, completion: end)
             }
-        } onCancel: {
+            if !isPosted { end(.failure(.cancelled)) }
+        } cancel: {
             cancel(id)
         }
         return try result.get()
