@@ -114,7 +114,24 @@ struct AppRules {
                 "subscription \(original) was upgraded, and the transaction that replaced it is "
                     + "not among the evidence", lineage.evidence.purchases.map(\.item).min())
         }
+        warnOfType(of: subscription, lineage.evidence)
         warnOfStatus(of: lineage.evidence, original)
+    }
+
+    /// The deciding purchase is of a type that this version does not know.
+    private mutating func warnOfType(
+        of subscription: Subscription, _ evidence: SubscriptionEvidence
+    ) {
+        let decided = subscription.decidedBy
+        for purchase in evidence.purchases {
+            guard let type = purchase.unknownType, purchase.item == decided.item,
+                purchase.transactionId == decided.transactionId
+            else { continue }
+            warn(
+                .unknownProductType,
+                "transaction \(purchase.transactionId) has the unknown product type \(type): its "
+                    + "end decides, as that of a subscription", purchase.item)
+        }
     }
 
     /// A status that Apple signed after every other statement, and that says something else of that

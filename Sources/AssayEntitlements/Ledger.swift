@@ -19,7 +19,7 @@ struct Ledger {
         /// The purchases of another store than Apple's.
         private(set) var storePurchases = StorePurchases()
 
-        mutating func add(_ purchase: StorePurchase) { storePurchases.add(purchase) }
+        mutating func add(_ purchase: StoreSnapshot) { storePurchases.add(purchase) }
 
         /// - Parameter capacity: of how many purchases to have space.
         init(capacity: Int) {
@@ -94,25 +94,8 @@ struct Ledger {
             if isKnown(notification.receipt.receiptCreationDate) {
                 add(notification.warnings, item)
             }
-        case .googlePurchase(let purchase):
-            add(StorePurchase(purchase, item: item), of: .google, purchase.payload.packageName)
-        case .huaweiPurchase(let purchase):
-            add(StorePurchase(purchase, item: item), of: .huawei, purchase.payload.packageName)
-        case .harmonyPurchase(let purchase):
-            add(
-                StorePurchase(purchase, item: item), of: .harmony,
-                purchase.payload.applicationId ?? purchase.payload.packageName)
-        case .harmonySubscription(let subscription):
-            guard let purchase = StorePurchase(subscription, item: item) else { return }
-            let payload = subscription.payload
-            add(
-                purchase, of: .harmony,
-                payload.applicationId ?? payload.lastPurchaseOrder?.applicationId
-                    ?? payload.packageName)
-        case .huaweiNotification(let notification):
-            guard let purchase = StorePurchase(notification, item: item) else { return }
-            add(purchase, of: .huawei, notification.payload.latestReceiptInfo?.packageName)
-        case .realtimeRequest, .harmonyNotification, .googleNotification: break
+        case .realtimeRequest: break
+        case let other: addOtherStore(other, item)
         }
     }
 
@@ -256,14 +239,15 @@ struct Ledger {
         apps[index(of: key)].app.add(snapshot)
     }
 
-    private mutating func add(
-        _ purchase: StorePurchase, of store: EvidenceStore, _ package: String?
-    ) {
-        guard isKnown(purchase.purchaseTime) else { return }
-        noteSigned(purchase.purchaseTime, purchase.item)
+    private mutating func addOtherStore(_ evidence: VerifiedEvidence, _ item: Int) {
+        guard let (payload, json) = evidence.otherStore, let purchase = payload.purchase,
+            isKnown(purchase.purchaseTime)
+        else { return }
+        noteSigned(purchase.purchaseTime, item)
         let key = AppKey(
-            environment: purchase.environment, bundleId: package ?? "", store: store)
-        apps[index(of: key)].app.add(purchase)
+            environment: purchase.environment, bundleId: payload.app ?? "",
+            store: type(of: payload).store)
+        apps[index(of: key)].app.add(StoreSnapshot(purchase, json: json, item: item))
     }
 
     private mutating func index(of key: AppKey) -> Int {

@@ -67,10 +67,12 @@ final class Snapshot {
 
         /// Returns nil if the payload has none of them.
         init?(_ payload: borrowing JWSTransactionDecodedPayload, _ kind: Kind) {
+            unknownType =
+                kind.isAssumed(for: payload.type?.isOfSubscriptions == true)
+                ? payload.type?.rawValue : nil
             guard
                 payload.revocationDate != nil || payload.revocationPercentage != nil
-                    || (kind == .unknown && payload.type != nil)
-                    || payload.multiSeatInfo != nil
+                    || unknownType != nil || payload.multiSeatInfo != nil
                     || payload.offerType != nil || payload.offerIdentifier != nil
                     || payload.billingPlanType != nil || payload.commitmentInfo != nil
             else { return nil }
@@ -82,14 +84,14 @@ final class Snapshot {
             offerIdentifier = payload.offerIdentifier
             billingPlanType = payload.billingPlanType
             commitmentExpiresDate = payload.commitmentInfo?.commitmentExpiresDate
-            unknownType = kind == .unknown ? payload.type?.rawValue : nil
         }
 
         /// Returns nil if the record has none of them.
         init?(_ record: InAppPurchaseReceipt, _ kind: Kind) {
             let reason = record.cancellationReason
             unknownType =
-                kind == .unknown ? record.productType.map { "number \($0.rawValue)" } : nil
+                kind.isAssumed(for: record.productType == .autoRenewableSubscription)
+                ? record.productType.map { "number \($0.rawValue)" } : nil
             guard reason != nil || unknownType != nil else { return nil }
             revocationReason = reason.flatMap(Int32.init(exactly:)).map(RevocationReason.init)
             (revocationPercentage, revocationType, revokedSeats) = (nil, nil, nil)
@@ -183,7 +185,7 @@ final class Snapshot {
     var offerType: OfferType? { terms?.offerType }
     var offerIdentifier: String? { terms?.offerIdentifier }
     var billingPlanType: BillingPlanType? { terms?.billingPlanType }
-    var unknownType: String? { terms?.unknownType }
+    var unknownType: String? { signed.terms?.unknownType }
     var commitmentExpiresDate: Timestamp? { terms?.commitmentExpiresDate }
     /// The account of the newest statement about this purchase that names one, in lower case.
     var account: Named? { inherited?.account ?? ownAccount.map { named($0.inLowerCase) } }
@@ -349,8 +351,8 @@ extension Snapshot {
 }
 
 extension Snapshot.Kind {
-    /// - Parameter isPeriodic: whether the transaction has an end. A type that Apple adds later is
-    ///   taken for a subscription then; otherwise it grants nothing.
+    /// - Parameter isPeriodic: whether the transaction has an end. It decides then, as that of a
+    ///   subscription, whatever type Apple adds later; without an end such a type grants nothing.
     init(_ type: ProductType?, isPeriodic: Bool) {
         switch type {
         case .consumable: self = .consumable
@@ -369,6 +371,22 @@ extension Snapshot.Kind {
         case .autoRenewableSubscription: self = .autoRenewable
         default: self = isPeriodic ? .autoRenewable : .unknown
         }
+    }
+
+    /// Whether no type that this version knows says so.
+    ///
+    /// - Parameter isSubscription: whether the type is that of a subscription.
+    fileprivate func isAssumed(for isSubscription: Bool) -> Bool {
+        self == .unknown || self == .autoRenewable && !isSubscription
+    }
+}
+
+extension ProductType {
+    /// Whether it is a subscription by its name, as bundles and suites are. How the App Store
+    /// writes these types in full is unconfirmed.
+    fileprivate var isOfSubscriptions: Bool {
+        self == .autoRenewableSubscription
+            || rawValue.hasPrefix(Self.autoRenewableSubscription.rawValue + " ")
     }
 }
 

@@ -4,7 +4,7 @@ import AssayModels
 /// was bought, and not what happened since.
 struct StoreRules {
     private let key: Ledger.AppKey
-    private let purchases: [StorePurchase]
+    private let purchases: [StoreSnapshot]
     private let now: Int64
     private let policy: EntitlementPolicy
     private(set) var refresh: [EntitlementRefresh] = []
@@ -38,7 +38,7 @@ struct StoreRules {
     }
 
     /// What this version can't read, and when the purchase begins and was taken back.
-    private mutating func note(_ purchase: StorePurchase) {
+    private mutating func note(_ purchase: StoreSnapshot) {
         changes += [purchase.purchaseTime, purchase.revokedAt].compactMap { $0?.milliseconds }
             .filter { $0 > now }
         if purchase.kind == .unknown {
@@ -50,7 +50,7 @@ struct StoreRules {
     }
 
     private mutating func warn(
-        _ code: EntitlementWarning.Code, _ what: String, _ purchase: StorePurchase
+        _ code: EntitlementWarning.Code, _ what: String, _ purchase: StoreSnapshot
     ) {
         warnings.append(
             EntitlementWarning(
@@ -59,7 +59,7 @@ struct StoreRules {
     }
 
     /// Compared byte for byte: an account is the app's own text.
-    private func isOfAnother(_ purchase: StorePurchase) -> Bool {
+    private func isOfAnother(_ purchase: StoreSnapshot) -> Bool {
         guard let expected = policy.expectedAppAccountToken, let account = purchase.account else {
             return false
         }
@@ -71,7 +71,7 @@ struct StoreRules {
     /// One entry for each product: a paid purchase first, then the one bought last. A product of
     /// an unknown type is listed, and grants nothing.
     private func products() -> [ProductEntitlement] {
-        var best: [String: (purchase: StorePurchase, entitles: Bool)] = [:]
+        var best: [String: (purchase: StoreSnapshot, entitles: Bool)] = [:]
         for purchase in purchases where purchase.kind == .product || purchase.kind == .unknown {
             let entitles =
                 purchase.kind == .product && purchase.isPaid(at: now) && !isOfAnother(purchase)
@@ -88,7 +88,7 @@ struct StoreRules {
     }
 
     private func product(
-        _ productId: String, _ purchase: StorePurchase, _ entitles: Bool, until: Timestamp?
+        _ productId: String, _ purchase: StoreSnapshot, _ entitles: Bool, until: Timestamp?
     ) -> ProductEntitlement {
         var product = ProductEntitlement(
             productId: productId, isEntitled: entitles, entitledUntil: until,
@@ -103,7 +103,7 @@ struct StoreRules {
     /// One entry for each product, by its last purchase. Its end comes from the policy; without one
     /// no end is known.
     private mutating func nonRenewing() -> [ProductEntitlement] {
-        var latest: [String: StorePurchase] = [:]
+        var latest: [String: StoreSnapshot] = [:]
         for purchase in purchases where purchase.kind == .nonRenewing {
             guard let product = purchase.productIds.first else { continue }
             if let known = latest[product], known.isPaid(at: now), !purchase.isPaid(at: now) {
@@ -160,9 +160,9 @@ struct StoreRules {
     /// alone: one that was refunded or is not paid yet takes nothing from a period that is.
     ///
     /// - Parameter orders: by purchase time, not empty.
-    private func deciding(_ orders: [StorePurchase]) -> StorePurchase {
+    private func deciding(_ orders: [StoreSnapshot]) -> StoreSnapshot {
         let now = now
-        func weight(_ order: StorePurchase) -> [Int64] {
+        func weight(_ order: StoreSnapshot) -> [Int64] {
             // Of those that have not begun the first, which says when.
             guard order.hasBegun(at: now) else {
                 return [0, -(order.purchaseTime?.milliseconds ?? 0)]
@@ -177,7 +177,7 @@ struct StoreRules {
     }
 
     private mutating func subscription(
-        _ name: String, _ purchase: StorePurchase, _ orders: [StorePurchase]
+        _ name: String, _ purchase: StoreSnapshot, _ orders: [StoreSnapshot]
     ) -> Subscription {
         let isAnother = isOfAnother(purchase)
         let status = status(purchase)
@@ -201,7 +201,7 @@ struct StoreRules {
     }
 
     /// The end of a period, and of those bought later that join it without a gap.
-    private func joined(_ purchase: StorePurchase, _ orders: [StorePurchase]) -> Timestamp? {
+    private func joined(_ purchase: StoreSnapshot, _ orders: [StoreSnapshot]) -> Timestamp? {
         guard var end = purchase.limited(purchase.end) else { return nil }
         for next in orders where !next.hasBegun(at: now) && !next.hasExpired {
             guard let begin = next.purchaseTime, begin <= end, next.isPaid(at: begin.milliseconds),
@@ -213,7 +213,7 @@ struct StoreRules {
     }
 
     private mutating func ask(
-        about purchase: StorePurchase, _ status: SubscriptionState, _ until: Timestamp?
+        about purchase: StoreSnapshot, _ status: SubscriptionState, _ until: Timestamp?
     ) {
         guard purchase.hasBegun(at: now) else { return }
         switch status {
@@ -226,7 +226,7 @@ struct StoreRules {
     }
 
     private mutating func ask(
-        _ purchase: StorePurchase, _ at: Timestamp, _ reason: EntitlementRefresh.Reason
+        _ purchase: StoreSnapshot, _ at: Timestamp, _ reason: EntitlementRefresh.Reason
     ) {
         refresh.append(
             EntitlementRefresh(
@@ -234,7 +234,7 @@ struct StoreRules {
     }
 
     /// Only the store knows the end of a subscription whose evidence has none.
-    private func status(_ purchase: StorePurchase) -> SubscriptionState {
+    private func status(_ purchase: StoreSnapshot) -> SubscriptionState {
         guard purchase.hasBegun(at: now) else { return .unknown }
         if purchase.isRevoked(at: now) { return .revoked }
         if purchase.hasExpired { return .expired }
@@ -244,9 +244,4 @@ struct StoreRules {
         if purchase.isRetried { return .billingRetry }
         return purchase.willRenew == false ? .expired : .unknown
     }
-}
-
-extension StorePurchase {
-    /// Paid, or paid once and taken back.
-    fileprivate var isListed: Bool { state == .purchased || isRevoked }
 }

@@ -24,33 +24,9 @@ public struct EvidenceIdentifiers: Equatable, Sendable {
             appTransactionId = transaction.payload.appTransactionId
         case .transactionReceipt(let receipt): originalTransactionId = receipt.originalTransactionId
         case .notification(let notification): read(notification)
-        case .googlePurchase(let purchase):
-            originalTransactionId = purchase.payload.purchaseToken
-            appAccountToken = purchase.payload.obfuscatedAccountId
-        case .huaweiPurchase(let purchase):
-            originalTransactionId = purchase.payload.purchaseToken
-        case .harmonyPurchase(let purchase):
-            originalTransactionId = purchase.payload.purchaseToken
-        case .harmonySubscription(let subscription):
-            originalTransactionId = subscription.payload.purchaseToken
-        case .harmonyNotification(let notification):
-            let payload = notification.payload
-            originalTransactionId = payload.purchaseToken
-            notificationType = payload.notificationType.map { NotificationTypeV2(rawValue: $0) }
-            subtype = payload.notificationSubtype.map { Subtype(rawValue: $0) }
-        case .googleNotification(let notification):
-            let payload = notification.payload
-            originalTransactionId = payload.purchaseToken
-            notificationType = payload.about.map { NotificationTypeV2(rawValue: $0.rawValue) }
-            subtype = payload.notificationType.map { Subtype(rawValue: String($0)) }
-        case .huaweiNotification(let notification):
-            let payload = notification.payload
-            originalTransactionId =
-                payload.latestReceiptInfo?.purchaseToken ?? payload.purchaseToken
-            notificationType = payload.notificationType.map {
-                NotificationTypeV2(rawValue: String($0))
-            }
         case .appReceipt, .serverAnswer, .realtimeRequest, .notificationV1, nil: break
+        case .some(let other):
+            if let identifiers = other.otherStore?.payload.identifiers { self = identifiers }
         }
     }
 

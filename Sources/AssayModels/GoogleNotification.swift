@@ -59,3 +59,14 @@ public struct GoogleNotificationSubject: RawRepresentable, Hashable, Sendable {
     /// A test that Play Console sent.
     public static let test = Self(rawValue: "testNotification")
 }
+
+extension GoogleNotification: OtherStorePayload {
+    package static var store: EvidenceStore { .google }
+    package var app: String? { packageName }
+    package var identifiers: EvidenceIdentifiers {
+        EvidenceIdentifiers(
+            token: purchaseToken, type: about?.rawValue,
+            subtype: notificationType.map { String($0) })
+    }
+    package var purchase: StorePurchase? { nil }
+}

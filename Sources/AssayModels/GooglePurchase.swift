@@ -42,3 +42,28 @@ public struct GooglePurchase: Equatable, Sendable {
         }
     }
 }
+
+extension GooglePurchase: OtherStorePayload {
+    package static var store: EvidenceStore { .google }
+    package var app: String? { packageName }
+    package var identifiers: EvidenceIdentifiers {
+        EvidenceIdentifiers(token: purchaseToken, account: obfuscatedAccountId)
+    }
+
+    package var purchase: StorePurchase? {
+        // Only a consumable can be bought several times at once.
+        let kind: StorePurchase.Kind =
+            autoRenewing != nil ? .subscription : quantity ?? 1 > 1 ? .consumable : .product
+        let token = purchaseToken ?? ""
+        var purchase = StorePurchase(
+            StoreEnvironment(rawValue: ""), kind, id: token, token: token, productIds: productIds,
+            state: state, purchaseTime: purchaseTime, quantity: quantity)
+        purchase.account = obfuscatedAccountId
+        purchase.willRenew = autoRenewing
+        purchase.rank = [
+            state.rank, purchaseTime?.milliseconds ?? .min, acknowledged == true ? 1 : 0,
+            autoRenewing == false ? 1 : 0,
+        ]
+        return purchase
+    }
+}

@@ -125,3 +125,74 @@ extension StoreEnvironment {
         }
     }
 }
+
+extension HarmonyPurchase: OtherStorePayload {
+    package static var store: EvidenceStore { .harmony }
+    package var app: String? { applicationId ?? packageName }
+    package var identifiers: EvidenceIdentifiers { EvidenceIdentifiers(token: purchaseToken) }
+    package var purchase: StorePurchase? { purchase(signed: signedTime, end: nil) }
+
+    /// - Parameters:
+    ///   - signed: when Huawei signed it, also as part of a subscription's state.
+    ///   - end: that of the subscription's period, which its state names.
+    fileprivate func purchase(signed: Timestamp?, end: Timestamp?) -> StorePurchase {
+        let product: StorePurchase.Kind =
+            switch productType {
+            case 0: .consumable
+            case 1: .product
+            case 2: .subscription
+            case 3: .nonRenewing
+            default: .unknown
+            }
+        let id = purchaseOrderId ?? purchaseToken ?? ""
+        var purchase = StorePurchase(
+            storeEnvironment, product, id: id, token: purchaseToken ?? id,
+            productIds: productId.map { [$0] } ?? [], state: state, purchaseTime: purchaseTime,
+            quantity: quantity)
+        purchase.end = end
+        purchase.revokedAt = revocationTime
+        purchase.revocationReason = revocationReasonCode.map {
+            ("revocationReasonCode", Int64($0))
+        }
+        // Huawei dates its statements. One of a subscription's state knows more than its order.
+        purchase.rank = [signed?.milliseconds ?? .min, state.rank, end == nil ? 0 : 1]
+        return purchase
+    }
+}
+
+extension HarmonySubscription: OtherStorePayload {
+    package static var store: EvidenceStore { .harmony }
+    package var app: String? {
+        applicationId ?? lastPurchaseOrder?.applicationId ?? packageName
+    }
+    package var identifiers: EvidenceIdentifiers { EvidenceIdentifiers(token: purchaseToken) }
+
+    /// Nil without an order: the state names no product then.
+    package var purchase: StorePurchase? {
+        guard var order = lastPurchaseOrder else { return nil }
+        order.environment = environment ?? order.environment
+        order.productType = order.productType ?? 2
+        var purchase = order.purchase(signed: signedTime ?? order.signedTime, end: expiresTime)
+        purchase.willRenew = autoRenewStatusCode.map { $0 == 1 }
+        purchase.subscription = purchaseToken ?? subscriptionId ?? purchase.token
+        purchase.group = subGroupId
+        switch status {
+        case 1, nil: break
+        case 2: purchase.hasExpired = true
+        case 3: purchase.isRetried = true
+        case 5: purchase.isRevoked = true
+        default: purchase.hasUnknownStatus = true
+        }
+        return purchase
+    }
+}
+
+extension HarmonyNotification: OtherStorePayload {
+    package static var store: EvidenceStore { .harmony }
+    package var app: String? { applicationId ?? packageName }
+    package var identifiers: EvidenceIdentifiers {
+        EvidenceIdentifiers(
+            token: purchaseToken, type: notificationType, subtype: notificationSubtype)
+    }
+    package var purchase: StorePurchase? { nil }
+}

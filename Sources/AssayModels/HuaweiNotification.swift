@@ -38,3 +38,15 @@ public struct HuaweiNotification: Equatable, Sendable {
         }
     }
 }
+
+extension HuaweiNotification: OtherStorePayload {
+    package static var store: EvidenceStore { .huawei }
+    package var app: String? { latestReceiptInfo?.packageName }
+    package var identifiers: EvidenceIdentifiers {
+        EvidenceIdentifiers(
+            token: latestReceiptInfo?.purchaseToken ?? purchaseToken,
+            type: notificationType.map { String($0) })
+    }
+    /// That of the order inside: without one the notification names no purchase.
+    package var purchase: StorePurchase? { latestReceiptInfo?.purchase }
+}

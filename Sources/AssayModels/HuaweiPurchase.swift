@@ -62,3 +62,38 @@ public struct HuaweiPurchase: Equatable, Sendable {
     /// Sandbox by `purchaseType`, otherwise Production.
     public var environment: StoreEnvironment { purchaseType == 0 ? .sandbox : .production }
 }
+
+extension HuaweiPurchase: OtherStorePayload {
+    package static var store: EvidenceStore { .huawei }
+    package var app: String? { packageName }
+    package var identifiers: EvidenceIdentifiers { EvidenceIdentifiers(token: purchaseToken) }
+
+    package var purchase: StorePurchase? {
+        let product: StorePurchase.Kind =
+            switch kind {
+            case 0: .consumable
+            case 1: .product
+            case 2: .subscription
+            default: .unknown
+            }
+        let token = purchaseToken ?? ""
+        var purchase = StorePurchase(
+            environment, product, id: orderId ?? token, token: token,
+            productIds: productId.map { [$0] } ?? [], state: state, purchaseTime: purchaseTime,
+            quantity: quantity)
+        purchase.end = expirationDate
+        purchase.graceEnd = graceExpirationTime
+        purchase.isRevoked = cancelTime != nil || state.isTakenBack
+        purchase.revokedAt = cancelTime
+        purchase.hasExpired = product == .subscription && subIsvalid == false
+        purchase.isTrial = trialFlag == 1
+        purchase.willRenew = autoRenewing
+        purchase.subscription = subscriptionId ?? token
+        purchase.rank = [
+            state.rank, cancelTime == nil ? 0 : 1, subIsvalid == false ? 1 : 0,
+            expirationDate?.milliseconds ?? .min, graceExpirationTime?.milliseconds ?? .min,
+            purchaseTime?.milliseconds ?? .min, autoRenewing == false ? 1 : 0,
+        ]
+        return purchase
+    }
+}

@@ -20,13 +20,7 @@ extension VerifiedEvidence {
         case .transactionReceipt(let receipt): [("payload", receipt.json)]
         case .serverAnswer(let answer): answer.membersJSON
         case .notificationV1(let notification): notification.membersJSON
-        case .googlePurchase(let payload): [("payload", payload.json)]
-        case .huaweiPurchase(let payload): [("payload", payload.json)]
-        case .harmonyPurchase(let payload): [("payload", payload.json)]
-        case .harmonySubscription(let payload): [("payload", payload.json)]
-        case .harmonyNotification(let payload): [("payload", payload.json)]
-        case .googleNotification(let payload): [("payload", payload.json)]
-        case .huaweiNotification(let payload): [("payload", payload.json)]
+        case let other: other.otherStore.map { [("payload", $0.json)] } ?? []
         }
     }
 }

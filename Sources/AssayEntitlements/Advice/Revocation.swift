@@ -65,19 +65,11 @@ struct Revocation: Sendable {
         self.init(receipt.transactionId ?? "", receipt.productId, date)
     }
 
-    private init?(_ purchase: HuaweiPurchase) {
-        guard purchase.cancelTime != nil else { return nil }
-        let id = purchase.orderId ?? purchase.purchaseToken ?? ""
-        self.init(id, purchase.productId, purchase.cancelTime)
-        store = .huawei
-    }
-
-    private init?(_ purchase: HarmonyPurchase?) {
-        guard let purchase, let date = purchase.revocationTime else { return nil }
-        let id = purchase.purchaseOrderId ?? purchase.purchaseToken ?? ""
-        self.init(id, purchase.productId, date)
-        reason = purchase.revocationReasonCode.map { ("revocationReasonCode", Int64($0)) }
-        store = .harmony
+    private init?(_ payload: any OtherStorePayload) {
+        guard let purchase = payload.purchase, let date = purchase.revokedAt else { return nil }
+        self.init(purchase.id, purchase.productIds.first, date)
+        reason = purchase.revocationReason
+        store = type(of: payload).store
     }
 
     /// What takes back a purchase whose evidence gives neither a date nor a reason.
@@ -112,15 +104,8 @@ struct Revocation: Sendable {
         case .notificationV1(let notification):
             for record in notification.receipt.inApp.withoutKeys { add(Revocation(record)) }
         case .transactionReceipt(let receipt): add(Revocation(receipt))
-        case .huaweiPurchase(let purchase): add(Revocation(purchase.payload))
-        case .huaweiNotification(let notification):
-            add(notification.payload.latestReceiptInfo.flatMap { Revocation($0) })
-        case .harmonyPurchase(let purchase): add(Revocation(purchase.payload))
-        case .harmonySubscription(let subscription):
-            add(Revocation(subscription.payload.lastPurchaseOrder))
-        case .renewalInfo, .appTransaction, .realtimeRequest, .googlePurchase,
-            .harmonyNotification, .googleNotification, nil:
-            break
+        case .renewalInfo, .appTransaction, .realtimeRequest, nil: break
+        case .some(let other): add(other.otherStore.flatMap { Revocation($0.payload) })
         }
         return found
     }
