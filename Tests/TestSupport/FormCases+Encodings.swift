@@ -253,6 +253,10 @@ extension FormCaseMaker {
             "Huawei", "huaweiPurchase", #"{"inAppPurchaseData":"{}","inAppDataSignature":"a"}"#,
             "Huawei's AppGallery", not: #"{"inAppPurchase":"{}"}"#)
         add(
+            "Huawei's list", "huaweiPurchase",
+            #"{"returnCode":0,"inAppPurchaseDataList":["{}","{}"],"inAppSignature":["a","b"]}"#,
+            "an item of its own, or the list to entitlements", not: #"{"returnCode":0}"#)
+        add(
             "Huawei's notification", "huaweiNotification",
             #"{"eventType":"ORDER","orderNotification":{"purchaseToken":"t"}}"#,
             "without a signed text", not: #"{"eventType":"ORDER"}"#)

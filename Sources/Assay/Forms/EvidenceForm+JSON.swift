@@ -228,6 +228,12 @@ extension EvidenceForm {
     }
 
     private static func otherStore(_ members: TopMembers) -> EvidenceForm? {
+        if let list = OwnedPurchases.textLists.first(where: members.has) {
+            return EvidenceForm(
+                .huaweiPurchase,
+                "a list of purchases of Huawei's AppGallery (\(quoted(list))): send each with its "
+                    + "signature as an item of its own, or the list to entitlements")
+        }
         if members.has(
             any: "inAppPurchaseData", "INAPP_PURCHASE_DATA", "inAppDataSignature", "accountFlag")
         {

@@ -15,11 +15,13 @@ package enum OwnedPurchases {
         return items.count > 1 ? items : nil
     }
 
-    /// The pairs of Android's lists: `inAppPurchaseDataList` with `inAppSignature`, or the names of
-    /// the Intent.
+    /// The names of Android's lists of signed texts: that of its library, and of the Intent.
+    static let textLists = ["inAppPurchaseDataList", "INAPP_PURCHASE_DATA_LIST"]
+
+    /// The pairs of Android's lists, a text and its signature each.
     private static func signedTexts(_ root: JSONObject) -> [[UInt8]]? {
         guard
-            let texts = list(root, ["inAppPurchaseDataList", "INAPP_PURCHASE_DATA_LIST"]),
+            let texts = list(root, textLists),
             let signatures = list(
                 root,
                 [
