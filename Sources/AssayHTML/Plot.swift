@@ -3,7 +3,7 @@
 ///
 /// The drawing stretches with the page, but its strokes keep their width. Labels are text of the
 /// page around the drawing. The page includes `css`, and defines the colours `--line` (the grid),
-/// `--soft` (labels), `--shade` and `--s0` to `--s7` (lines).
+/// `--soft` (labels), `--shade` and `--s0` to `--s8` (lines).
 package struct Plot {
     package struct Line {
         var name: String
@@ -106,7 +106,7 @@ package struct Plot {
 
     private static let (width, height) = (1000.0, 300.0)
     /// The number of line colours, which the page defines as `--s0`, `--s1` and so on.
-    private static let colors = 8
+    package static let colors = 9
 
     private func x(_ value: Double) -> Double {
         let span = max(xRange.upperBound - xRange.lowerBound, 1e-9)

@@ -8,6 +8,9 @@ package struct EvidencePool: Sendable {
     private let minter: Minter
     /// Signs with an authority that the server does not trust.
     private let foreignMinter: Minter
+    /// Their leaves have the marker of HarmonyOS.
+    private let harmony: Minter
+    private let foreignHarmony: Minter
     private let receipts: ReceiptMinter?
     private let foreignReceipts: ReceiptMinter?
     /// The keys of other stores, and keys that the server does not have.
@@ -26,7 +29,10 @@ package struct EvidencePool: Sendable {
     ) throws(MintError) {
         self.authority = authority
         minter = Minter(authority.chain)
-        foreignMinter = Minter(try DevelopmentCA.make(at: now).chain)
+        let foreignAuthority = try DevelopmentCA.make(at: now)
+        foreignMinter = Minter(foreignAuthority.chain)
+        harmony = Minter(try authority.issueHarmonyChain(at: now))
+        foreignHarmony = Minter(try foreignAuthority.issueHarmonyChain(at: now))
         self.receipts = receipts.map { ReceiptMinter($0.chain) }
         foreignReceipts =
             receipts == nil ? nil : ReceiptMinter(try ReceiptCA.make(at: now).chain)
@@ -58,13 +64,16 @@ package struct EvidencePool: Sendable {
         try items(Self.count(count, size)) { index throws(MintError) in
             guard index % 2 == 0 else {
                 let evidence = try mint(kind, index, size, isGenuine: false)
-                // A purchase of another store names no key.
+                // A signed text names no key. The token of a push does.
+                let namesKey = kind.traits.hasChain || kind.format == .push
                 return LoadItem(
                     call(kind), evidence,
-                    expecting: kind.store == .apple ? .untrustedChain : .invalidSignature)
+                    expecting: namesKey ? .untrustedChain : .invalidSignature)
             }
             var evidence = try mint(kind, index, size, isGenuine: true)
-            if size == nil {
+            if kind.format == .push {
+                Self.changeToken(&evidence)
+            } else if size == nil {
                 Self.changeSignature(&evidence)
             } else {
                 // A receipt ends with its signature, of at least 256 bytes.
@@ -96,11 +105,22 @@ package struct EvidencePool: Sendable {
         }
     }
 
-    /// Changes a letter of the signature: a token ends with its 86 letters, and a purchase of
-    /// another store with its 344 and two more characters.
+    /// Changes a letter of the signature: a token ends with its 86 letters, a purchase of another
+    /// store with its 344 and two more characters, a notification of Huawei's with 40 more.
     private static func changeSignature(_ token: inout [UInt8]) {
-        let (offset, letter) = (token.count - 60, UInt8(ascii: "A"))
-        token[offset] = token[offset] == letter ? letter + 1 : letter
+        changeLetter(at: token.count - 60, &token)
+    }
+
+    /// Changes a letter of the signature in a push, which ends with the body that nobody signs.
+    private static func changeToken(_ push: inout [UInt8]) {
+        let dots = push.indices.filter { push[$0] == UInt8(ascii: ".") }
+        // The token comes first.
+        changeLetter(at: dots[1] + 60, &push)
+    }
+
+    private static func changeLetter(at offset: Int, _ text: inout [UInt8]) {
+        let letter = UInt8(ascii: "A")
+        text[offset] = text[offset] == letter ? letter + 1 : letter
     }
 
     /// Limits the number of large receipts. There are still enough that a processor's cache does
@@ -141,30 +161,20 @@ package struct EvidencePool: Sendable {
         _ kind: EvidenceKind, _ index: Int, _ size: Int?, isGenuine: Bool
     ) throws(MintError) -> [UInt8] {
         if let store = isGenuine ? stores[kind] : foreignStores[kind] {
-            return try purchase(kind, index, store)
+            return try store.mint(
+                kind, index: index, bundleId: bundleId, environment: environment, signedDate: now)
         }
-        guard let size else { return try token(kind, index, isGenuine ? minter : foreignMinter) }
+        guard let size else {
+            let harmony = isGenuine ? harmony : foreignHarmony
+            let apple = isGenuine ? minter : foreignMinter
+            return try token(kind, index, kind.store == .harmony ? harmony : apple)
+        }
         guard let minter = isGenuine ? receipts : foreignReceipts else { throw .notAToken(kind) }
         var sample = ReceiptSample(
             bundleId: bundleId, appAppleId: appAppleId, environment: environment,
             creationDate: now)
         sample.seed = UInt64(index) + 1
         return try minter.sign(sample, size: size)
-    }
-
-    private func purchase(
-        _ kind: EvidenceKind, _ index: Int, _ store: StoreMinter
-    ) throws(MintError) -> [UInt8] {
-        let (product, isGoogle) = (bundleId + ".premium", kind == .googlePurchase)
-        let text =
-            isGoogle
-            ? Samples.googlePurchase(
-                index: index, bundleId: bundleId, productId: product, environment: environment,
-                signedDate: now)
-            : Samples.huaweiPurchase(
-                index: index, bundleId: bundleId, productId: product, environment: environment,
-                signedDate: now)
-        return try store.sign(text, isGoogle ? .google : .huawei)
     }
 
     private func token(

@@ -30,23 +30,30 @@ package struct ProtocolComparison {
         "Protocol", "per second", "median", "99 % within", "not correct", "generator", "server",
     ]
 
+    /// Whether the processor time of a server is known: that of a process on this machine.
+    private var hasServerTime: Bool { runs.contains { $0.result.serverPerAnswer != nil } }
+
+    private var head: [String] { hasServerTime ? Self.columns : Self.columns.dropLast() }
+
     private func rows() -> [[String]] {
-        runs.map { run in
+        let hasServerTime = hasServerTime
+        return runs.map { run in
             let (result, latencies) = (run.result, run.result.latencies)
             let failed = max(result.counts.sent - result.counts.correct, 0)
             func time(_ value: Double?) -> String { value.map { "\($0.short) µs" } ?? "-" }
-            return [
+            let row = [
                 run.name, result.throughput.readable, "\(latencies.milliseconds(at: 50).short) ms",
                 "\(latencies.milliseconds(at: 99).short) ms", failed.grouped,
                 time(result.generatorPerAnswer), time(result.serverPerAnswer),
             ]
+            return hasServerTime ? row : row.dropLast()
         }
     }
 
     /// The table for a terminal.
     package var text: String {
-        let table = [Self.columns] + rows()
-        let widths = Self.columns.indices.map { column in
+        let table = [head] + rows()
+        let widths = head.indices.map { column in
             table.map { $0[column].count }.max() ?? 0
         }
         return table.map { row in
@@ -74,8 +81,9 @@ package struct ProtocolComparison {
             <p class="note"><code>\(record.command.htmlEscaped)</code></p>
             \(warnings)
             <p>The same evidence, by the same generator, one protocol after the other. Only
-            correct answers count. Generator and server: the processor time of an answer.</p>
-            \(ReportStyle.table(Self.columns, rows()))
+            correct answers count. \(hasServerTime ? "Generator and server" : "Generator"): the
+            processor time of an answer.</p>
+            \(ReportStyle.table(head, rows()))
             <h2>Latency</h2>
             \(HTMLReport.percentilePlot(runs.map(Self.curve)).html)
             <h2>Second by second</h2>

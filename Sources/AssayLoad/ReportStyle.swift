@@ -7,11 +7,11 @@ package enum ReportStyle {
         :root{color-scheme:light dark;--ink:#1b2430;--soft:#5b6675;--paper:#fff;--shade:#f1f3f6;\
         --line:#dfe4ea;--badpaper:#fdecea;--bad:#c0392b;--good:#15803d;--s0:#2563eb;\
         --s1:#d97706;--s2:#16a34a;--s3:#c0392b;--s4:#7c3aed;--s5:#0891b2;\
-        --s6:#64748b;--s7:#be185d}
+        --s6:#64748b;--s7:#be185d;--s8:#a16207}
         @media(prefers-color-scheme:dark){:root{--ink:#e6e9ee;--soft:#9aa5b4;--paper:#14181e;\
         --shade:#1f252d;--line:#2c343e;--badpaper:#3a1d1b;--bad:#f1857a;--good:#4ade80;\
         --s0:#6ea0ff;--s1:#f5a742;--s2:#4ade80;--s3:#f1857a;--s4:#b197fc;--s5:#4fd1e0;\
-        --s6:#94a3b8;--s7:#f472b6}}
+        --s6:#94a3b8;--s7:#f472b6;--s8:#eab308}}
         body{font:15px/1.5 system-ui,sans-serif;max-width:900px;margin:2em auto;padding:0 1em;\
         color:var(--ink);background:var(--paper)}h1{font-size:1.45em}\
         h2{font-size:1.15em;margin-top:2em}.big{font-size:1.25em;font-weight:600}\

@@ -23,6 +23,24 @@ extension Minter {
             return try mintHistory(
                 indices: index..<index + 1, bundleId: bundleId, appAppleId: appAppleId,
                 environment: environment, signedDate: signedDate)
+        case .harmonyPurchase:
+            payload = { index, application, _, environment, date in
+                Samples.harmonyPurchase(
+                    index: index, applicationId: application, productId: "premium",
+                    environment: environment, signedDate: date)
+            }
+        case .harmonySubscription:
+            payload = { index, application, _, environment, date in
+                Samples.harmonySubscription(
+                    index: index, applicationId: application, productId: "premium.monthly",
+                    environment: environment, signedDate: date)
+            }
+        case .harmonyNotification:
+            payload = { index, application, _, environment, date in
+                Samples.harmonyNotification(
+                    index: index, applicationId: application, productId: "premium",
+                    environment: environment, signedDate: date)
+            }
         default: throw .notAToken(kind)
         }
         return try sign(payload(index, bundleId, appAppleId, environment, signedDate))

@@ -17,9 +17,12 @@ struct Target {
     let server: Server
     let pool: EvidencePool
 
-    /// - Parameter isForeign: the server trusts another CA than the one that signs.
+    /// - Parameters:
+    ///   - isForeign: the server trusts another CA than the one that signs.
+    ///   - stores: the kinds that keys of other stores sign.
     init(
-        isForeign: Bool = false, change: (inout ServerConfiguration) -> Void = { _ in }
+        isForeign: Bool = false, stores kinds: [EvidenceKind] = [],
+        change: (inout ServerConfiguration) -> Void = { _ in }
     ) throws {
         let ca = try DevelopmentCA.make(at: Self.now)
         let receipts = try ReceiptCA.make(at: Self.now)
@@ -27,7 +30,14 @@ struct Target {
         let trust = try TrustStore.apple
             .pinning(trusted.rootCertificate, development: true)
             .pinning(receipts.rootCertificate, development: true)
-        let policy = Policy(bundleId: "com.example.game", environments: [.sandbox])
+            .pinningHarmony(trusted.rootCertificate)
+        var policy = Policy(bundleId: "com.example.game", environments: [.sandbox])
+        var stores: [EvidenceKind: StoreMinter] = [:]
+        for kind in kinds {
+            let minter = try StoreMinter()
+            stores[kind] = minter
+            try policy.accept(minter, of: kind)
+        }
         let app = AppEntry(verifier: Verifier(trust: trust, keyTables: .never), policy: policy)
         var configuration = ServerConfiguration(
             listen: [
@@ -40,7 +50,7 @@ struct Target {
         change(&configuration)
         server = try Server(configuration)
         pool = try EvidencePool(
-            ca, receipts: receipts, bundleId: "com.example.game", appAppleId: 1,
+            ca, receipts: receipts, stores: stores, bundleId: "com.example.game", appAppleId: 1,
             environment: .sandbox, at: Self.now)
     }
 
@@ -60,6 +70,20 @@ struct Target {
     func stop() {
         server.drain()
         server.wait()
+    }
+}
+
+extension Policy {
+    /// Accepts what a key signs as a kind.
+    fileprivate mutating func accept(_ minter: StoreMinter, of kind: EvidenceKind) throws {
+        switch (kind.format, kind.store) {
+        case (.push, _):
+            googlePush = PushPolicy(
+                keys: try PushKeys(minter.jwks), audiences: [PushClaims.sampleAudience],
+                serviceAccounts: [PushClaims.sampleServiceAccount])
+        case (_, .google): google.keys.append(try PurchaseKey(minter.publicKey))
+        default: huawei.keys.append(try PurchaseKey(minter.publicKey))
+        }
     }
 }
 

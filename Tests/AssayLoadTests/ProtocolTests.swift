@@ -1,5 +1,6 @@
 import AssayBytes
 import AssayClient
+import AssayHTML
 import AssayHTTP
 import AssayIO
 import AssayMint
@@ -49,6 +50,25 @@ struct ProtocolTests {
                 LoadGroup(
                     "forged resolve", weight: 10,
                     try target.pool.resolves(ofItems: 5, isForged: true, count: 2)),
+            ]
+        }
+        let settings = target.settings(name, .open(rate: 200, .constant))
+        let result = try await LoadRun(settings, groups).run(Flag().flag)
+        #expect(result.counts == Counts(sent: 100, correct: 100), "\(result.summary)")
+        #expect(result.groups.allSatisfy { $0.counts.sent > 0 }, "\(result.summary)")
+    }
+
+    @Test(
+        "evidence of all stores, genuine and forged, counts once, as correct",
+        arguments: LoadProtocol.allCases)
+    func stores(name: LoadProtocol) async throws {
+        let kinds = EvidenceKind.allCases.filter { $0.store != .apple }
+        let target = try Target(stores: kinds.filter { !$0.traits.hasChain })
+        defer { target.stop() }
+        let groups = try kinds.flatMap { kind in
+            [
+                LoadGroup(kind.name, weight: 1, try target.pool.genuine(kind, count: 2)),
+                LoadGroup("forged " + kind.name, weight: 1, try target.pool.forged(kind, count: 2)),
             ]
         }
         let settings = target.settings(name, .open(rate: 200, .constant))
@@ -242,6 +262,25 @@ struct ComparisonTests {
         #expect(!page.contains("<script"))
         let lines = comparison.text.split(separator: "\n")
         #expect(lines.count == 4 && Set(lines.map(\.count)).count == 1, "columns are aligned")
+    }
+
+    @Test("the server's column is there where the processor time of a server is known")
+    func serverColumn() {
+        for (times, expected) in [([0.5, nil], true), ([nil, nil], false)] as [([Double?], Bool)] {
+            let comparison = ProtocolComparison(
+                zip([LoadProtocol.grpc, .frames], times).map { run($0, fakeResult(server: $1)) })
+            #expect(comparison.page(record).contains("data-label=\"server\"") == expected)
+            #expect(comparison.text.contains("server") == expected)
+        }
+    }
+
+    @Test("each protocol has a colour of its own, light and dark")
+    func colours() {
+        #expect(LoadProtocol.allCases.count <= Plot.colors)
+        for index in 0..<Plot.colors {
+            let definitions = ReportStyle.css.components(separatedBy: "--s\(index):#")
+            #expect(definitions.count == 3)
+        }
     }
 
     @Test("the JSON has a run for each protocol")

@@ -9,7 +9,7 @@ func fakeResult(
     _ pace: Pace = .open(rate: 1000, .constant), sent: Int = 1000, correct: Int? = nil,
     wrong: Int = 0, refused: Int = 0, errors: Int = 0, latency: UInt64 = 1_000_000,
     lateness: UInt64 = 10_000, seconds: Double = 1, isInterrupted: Bool = false,
-    complaints: [String: Int] = [:]
+    complaints: [String: Int] = [:], server: Double? = 0.5
 ) -> LoadResult {
     var tally = Tally(groups: 1)
     tally.groups[0].counts = Counts(
@@ -24,7 +24,7 @@ func fakeResult(
     return LoadResult(
         settings: LoadSettings(endpoint: .tcp(host: "127.0.0.1", port: 7443), pace: pace, depth: 8),
         names: ["transaction"], tally: tally, sendingSeconds: seconds, seconds: seconds,
-        moments: [moment], processor: .init(own: 0.25, server: 0.5),
+        moments: [moment], processor: .init(own: 0.25, server: server),
         wasInterrupted: isInterrupted)
 }
 

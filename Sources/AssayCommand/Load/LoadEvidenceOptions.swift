@@ -96,9 +96,8 @@ struct LoadEvidenceOptions: ParsableArguments {
         let wantsReceipts = mix.shares.contains { $0.kind == .appReceipt }
         let receipts = wantsReceipts ? try ReceiptCA.read(from: ca) : nil
         var stores: [EvidenceKind: StoreMinter] = [:]
-        for kind in [EvidenceKind.googlePurchase, .huaweiPurchase]
-        where mix.shares.contains(where: { $0.kind == kind }) {
-            stores[kind] = try StoreMinter.read(store: kind.store.rawValue.lowercased(), from: ca)
+        for kind in mix.shares.map(\.kind) where !kind.traits.hasChain {
+            stores[kind] = try StoreMinter.read(for: kind, from: ca)
         }
         Output.note("minting evidence ...")
         do throws(MintError) {
@@ -234,12 +233,9 @@ struct KindMix: Sendable {
     }
 
     private static func mintedKind(_ name: String) throws -> EvidenceKind {
-        // The tool can't mint transaction receipts and version 1 notifications. Evidence of
-        // HarmonyOS costs what a transaction does, a notification of another store what a
-        // purchase does.
+        // The tool can't mint the others.
         let kinds = EvidenceKind.allCases.filter {
-            ![.transactionReceipt, .notificationV1, .push, .signedBody].contains($0.format)
-                && $0.store != .harmony
+            $0.format != .transactionReceipt && $0.format != .notificationV1
         }
         guard let kind = kinds.first(where: { $0.name == name }) else {
             throw ValidationError(Suggestion.remedy(for: name, among: kinds.map(\.name)))

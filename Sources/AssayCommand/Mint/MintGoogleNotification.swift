@@ -59,10 +59,10 @@ struct MintGoogleNotification: ParsableCommand {
     var productId: String?
 
     @Option(help: ArgumentHelp("The token's audience.", valueName: "text"))
-    var audience = "https://game.example.com/google"
+    var audience = PushClaims.sampleAudience
 
     @Option(help: ArgumentHelp("The service account that pushes.", valueName: "email"))
-    var serviceAccount = "push@example.iam.gserviceaccount.com"
+    var serviceAccount = PushClaims.sampleServiceAccount
 
     @Option(
         help: ArgumentHelp(
@@ -78,9 +78,7 @@ struct MintGoogleNotification: ParsableCommand {
     }
 
     func run() throws {
-        let minter = try StoreMinter.read(
-            store: "google-push", from: ca, publicFile: "google-jwks.json"
-        ) { $0.jwks }
+        let minter = try StoreMinter.read(for: .googleNotification, from: ca)
         let given = try payload.map { try Input.read($0) }
         let moment = date?.timestamp ?? .now
         let claims = PushClaims(audience: audience, serviceAccount: serviceAccount, issued: moment)

@@ -87,6 +87,14 @@ struct MintPurchaseOptions: ParsableArguments {
 }
 
 extension StoreMinter {
+    /// The key of the folder for a kind that needs no chain.
+    static func read(for kind: EvidenceKind, from ca: String) throws -> StoreMinter {
+        guard kind == .googleNotification else {
+            return try read(store: kind.store.rawValue.lowercased(), from: ca)
+        }
+        return try read(store: "google-push", from: ca, publicFile: "google-jwks.json") { $0.jwks }
+    }
+
     /// The store's key of the folder, which is made if it is missing.
     static func read(store: String, from ca: String) throws -> StoreMinter {
         try read(store: store, from: ca, publicFile: store + "-licence-key.txt") {
@@ -183,20 +191,13 @@ struct MintHuaweiNotification: ParsableCommand {
 
     func run() throws {
         try options.run(store: "huawei") { minter, given, index throws(MintError) in
-            guard let given else {
-                return try minter.huaweiNotification(sample(minter, index))
-            }
-            return try minter.huaweiNotification(given)
+            if let given { return try minter.huaweiNotification(given) }
+            let order = Samples.huaweiPurchase(
+                index: index, bundleId: options.bundleId, productId: options.product,
+                environment: options.environment, signedDate: options.moment,
+                state: options.pending ? 3 : 0)
+            return try minter.huaweiNotification(
+                about: order, productId: options.product, environment: options.environment)
         }
-    }
-
-    private func sample(_ minter: StoreMinter, _ index: Int) throws(MintError) -> [UInt8] {
-        let order = Samples.huaweiPurchase(
-            index: index, bundleId: options.bundleId, productId: options.product,
-            environment: options.environment, signedDate: options.moment,
-            state: options.pending ? 3 : 0)
-        return Samples.huaweiNotification(
-            order: order, signature: try minter.signature(of: order, .huawei),
-            productId: options.product, environment: options.environment)
     }
 }
