@@ -27,7 +27,7 @@ struct OverloadTests {
 
     @Test("line 78: the cost of receipts depends on their size and does not affect tokens")
     func classes() {
-        var delay = QueueDelay()
+        let delay = QueueDelay()
         let receipts = Self.load(.appReceipt, bytes: 2 << 20, 10)
         for step in 1...10 as ClosedRange<UInt64> {
             delay.didVerify(receipts, took: Self.second, at: step * Self.second)
@@ -45,20 +45,23 @@ struct OverloadTests {
 
     @Test("line 78: estimates expire, and a new measurement replaces an old one")
     func age() {
-        var delay = QueueDelay()
         let tokens = Self.load(.transaction, 100)
-        // A machine that stalled for a second.
-        delay.didVerify(tokens, took: Self.second, at: Self.second)
+        /// On a machine that stalled for a second.
+        func stalled() -> QueueDelay {
+            let delay = QueueDelay()
+            delay.didVerify(tokens, took: Self.second, at: Self.second)
+            return delay
+        }
+        let delay = stalled()
         #expect(Self.milliseconds(delay, tokens) >= 900)
-        var replaced = delay
+        let replaced = stalled()
         replaced.didVerify(tokens, took: Self.second / 100, at: 3 * Self.second)
         #expect((9...11).contains(Self.milliseconds(replaced, tokens)))
         // One outlier among other measurements has little weight.
-        var outlier = replaced
-        outlier.didVerify(tokens, took: Self.second, at: 3 * Self.second + 1)
-        #expect(Self.milliseconds(outlier, tokens) <= 40)
+        replaced.didVerify(tokens, took: Self.second, at: 3 * Self.second + 1)
+        #expect(Self.milliseconds(replaced, tokens) <= 40)
         // One other measurement does not replace a recent one.
-        var fresh = delay
+        let fresh = stalled()
         fresh.didVerify(tokens, took: Self.second / 100, at: Self.second * 3 / 2)
         #expect(Self.milliseconds(fresh, tokens) >= 600)
         for tenth in 11...160 as ClosedRange<UInt64> { delay.age(at: tenth * Self.second / 10) }
@@ -67,7 +70,7 @@ struct OverloadTests {
 
     @Test("the throughput of the whole process counts while requests wait, and expires")
     func pace() {
-        var delay = QueueDelay()
+        let delay = QueueDelay()
         let tokens = Self.load(.transaction, 100)
         for step in 1...40 as ClosedRange<UInt64> {
             let now = step * Self.second / 10

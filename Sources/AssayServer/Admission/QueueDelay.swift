@@ -3,8 +3,9 @@
 /// The time of each class of work is measured with every finished slice, so that receipts do not
 /// distort the estimate for tokens. While requests wait, the pace is measured as well: the factor
 /// by which work takes longer than its classes predict, because the loop's thread or another
-/// process uses the processor. Both age: a value that is no longer measured fades within seconds.
-struct QueueDelay {
+/// process uses the processor. Both age: a value that is no longer measured fades within seconds. A
+/// class: it is passed along with each request.
+final class QueueDelay {
     /// Nanoseconds per request of each class, on one thread.
     private var costs = WorkClass.all.map(\.leastNanoseconds)
     private var measuredAt = [UInt64](repeating: 0, count: WorkClass.count)
@@ -42,7 +43,7 @@ struct QueueDelay {
     }
 
     /// Updates the costs after a slice was finished.
-    mutating func didVerify(_ slice: WorkLoad, took elapsed: UInt64, at now: UInt64) {
+    func didVerify(_ slice: WorkLoad, took elapsed: UInt64, at now: UInt64) {
         guard slice.total > 0 else { return }
         // Divides the time of a mixed slice among its classes in proportion to the estimates.
         let ratio = Double(elapsed) / max(nanoseconds(of: slice), 1)
@@ -61,7 +62,7 @@ struct QueueDelay {
     /// - Parameters:
     ///   - isBacklogged: whether requests were waiting for the thread that finished it.
     ///   - threads: the threads of the group.
-    mutating func didFinish(
+    func didFinish(
         _ slice: WorkLoad, in group: ThreadGroup = .loop, isBacklogged: Bool, threads: Int,
         at now: UInt64
     ) {
@@ -84,7 +85,7 @@ struct QueueDelay {
     }
 
     /// Fades stale measurements. Called several times a second.
-    mutating func age(at now: UInt64) {
+    func age(at now: UInt64) {
         defer { agedAt = now }
         guard agedAt > 0, now > agedAt else { return }
         let kept = Self.share(keptAfter: Double(now - agedAt) / 1e9)

@@ -13,8 +13,8 @@ import AssayWire
 /// chain is validated by neither: that takes milliseconds, and is deferred.
 ///
 /// Requests with `mayWait` go after the others. While others wait, one in sixteen of the requests
-/// taken has `mayWait`.
-struct Batch {
+/// taken has `mayWait`. A class: a read of a property would copy all its queues.
+final class Batch {
     private let backgroundThreads: Int
     var requestsPerSlice: Int
     /// Whether all requests go to the background threads.
@@ -93,7 +93,7 @@ struct Batch {
     private var sharedSlice: Int { (requestsPerSlice + 1) / 2 }
 
     /// Takes the next slice for another worker.
-    mutating func takeShared(by delay: QueueDelay) -> [Job] {
+    func takeShared(by delay: QueueDelay) -> [Job] {
         takeShort(atMost: sharedSlice, by: delay)
     }
 
@@ -153,7 +153,7 @@ struct Batch {
     /// Whether another request would wait for more than the next slice of each thread.
     var isLong: Bool { waitingCount > 2 * backgroundThreads * requestsPerSlice }
 
-    mutating func add(_ request: Job, by delay: QueueDelay) {
+    func add(_ request: Job, by delay: QueueDelay) {
         let lines = request.port.value.connection.makeLines()
         if request.mayWait {
             mayWait.append(request, to: lines.mayWait, by: delay)
@@ -165,7 +165,7 @@ struct Batch {
     }
 
     /// Adds requests that have already waited elsewhere, before the others of their connections.
-    mutating func addFirst(_ requests: [Job], by delay: QueueDelay) {
+    func addFirst(_ requests: [Job], by delay: QueueDelay) {
         for request in requests.reversed() {
             let lines = request.port.value.connection.makeLines()
             if request.mayWait {
@@ -181,11 +181,11 @@ struct Batch {
 
     /// Takes the next slice for the loop's thread: evidence that was just read is still in the
     /// processor's cache.
-    mutating func takeShort(by delay: QueueDelay) -> [Job] {
+    func takeShort(by delay: QueueDelay) -> [Job] {
         takeShort(atMost: requestsPerSlice, by: delay)
     }
 
-    private mutating func takeShort(atMost most: Int, by delay: QueueDelay) -> [Job] {
+    private func takeShort(atMost most: Int, by delay: QueueDelay) -> [Job] {
         var slice: [Job] = []
         slice.reserveCapacity(min(most, short.count))
         var time = 0.0
@@ -204,24 +204,24 @@ struct Batch {
     }
 
     /// Records that another worker verifies a slice, and then that it has.
-    mutating func didShare() { sharedSlices += 1 }
-    mutating func sharedSliceEnded() { sharedSlices -= 1 }
+    func didShare() { sharedSlices += 1 }
+    func sharedSliceEnded() { sharedSlices -= 1 }
 
     /// Records that a background thread has finished its slice.
-    mutating func threadFinished(_ slice: WorkLoad) {
+    func threadFinished(_ slice: WorkLoad) {
         idleThreads += 1
         running.remove(slice)
         precondition(idleThreads <= backgroundThreads)
     }
 
     /// Removes and returns the requests for which `isOver` holds.
-    mutating func removeAll(where isOver: (Job) -> Bool) -> [Job] {
+    func removeAll(where isOver: (Job) -> Bool) -> [Job] {
         waiting.removeAll(where: isOver) + short.removeAll(where: isOver)
             + mayWait.removeAll(where: isOver)
     }
 
     /// Removes and returns the requests of a connection.
-    mutating func removeAll(
+    func removeAll(
         of lines: RequestLines, where isOver: (Job) -> Bool = { _ in true }
     ) -> [Job] {
         waiting.removeAll(of: lines.waiting, where: isOver)
@@ -233,7 +233,7 @@ struct Batch {
     /// which `isOver` holds are removed and returned separately.
     ///
     /// - Parameter most: the largest number of slices.
-    mutating func slices(
+    func slices(
         atMost most: Int, by delay: QueueDelay, without isOver: (Job) -> Bool
     ) -> (slices: [[Job]], over: [Job]) {
         var (slices, over): ([[Job]], [Job]) = ([], [])
@@ -271,7 +271,7 @@ struct Batch {
             ? mayWait.count : min(mayWaitCredit / Self.mayWaitShare, mayWait.count)
     }
 
-    private mutating func next() -> Job? {
+    private func next() -> Job? {
         if mayWaitCount > 0, promptCount == 0 || mayWaitCredit >= Self.mayWaitShare {
             mayWaitCredit = max(mayWaitCredit - Self.mayWaitShare, 0)
             return mayWait.take()

@@ -23,8 +23,8 @@ final class Scheduler {
     let resolver: Resolver
     /// Runs Fetch requests, on no thread of this server.
     let fetches: FetchRunner
-    var batch: Batch
-    var queueDelay = QueueDelay()
+    let batch: Batch
+    let queueDelay = QueueDelay()
     private var queueLimit = QueueLimit()
     private var readBackoff = ReadBackoff()
     var loopQuota = LoopQuota(began: 0)
@@ -122,14 +122,25 @@ final class Scheduler {
             queueLimit.queueIsEmpty()
             return nil
         }
+        let age = connection.age
+        let configured = context.limits.queueDelayMilliseconds
+        let own = work.map(milliseconds(ofNanoseconds:)) ?? 0
+        let now = now
+        // Nobody waits for more than the whole queue, and a connection with requests in it has the
+        // lowest limit. Most often that is enough.
+        let whole = queuedMilliseconds
+        if now + whole + own <= deadline,
+            !queueLimit.isExceeded(by: whole, after: age, .queued, of: configured, at: now)
+        {
+            return nil
+        }
         let lines = connection.inFlight.lines
         let delay = batch.milliseconds(
             before: work ?? 0, of: lines, from: connection.peer, by: queueDelay,
             parsing: parses.nanoseconds)
         let isExceeded = queueLimit.isExceeded(
-            by: delay, after: connection.age, batch.share(of: lines, from: connection.peer),
-            of: context.limits.queueDelayMilliseconds, at: now)
-        let own = work.map(milliseconds(ofNanoseconds:)) ?? 0
+            by: delay, after: age, batch.share(of: lines, from: connection.peer), of: configured,
+            at: now)
         guard isExceeded || now + delay + own > deadline else { return nil }
         queueLimit.didReject(at: now)
         return delay
