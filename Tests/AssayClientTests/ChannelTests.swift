@@ -61,7 +61,7 @@ private func withChannel(
         let (count, size) = (400, 50_000)
         let arrived = Locked<[UInt64]>([])
         let server = try FakeServer { peer, head, body in
-            #expect(body.count == size && body.allSatisfy { $0 == UInt8(head.id & 0xFF) })
+            #expect(body == [UInt8](repeating: UInt8(head.id & 0xFF), count: size))
             arrived.withLock { $0.append(head.id) }
             peer.pong(head.id)
         }
@@ -72,7 +72,9 @@ private func withChannel(
                 for _ in 0..<count {
                     let id = channel.newId()
                     let body = [UInt8](repeating: UInt8(id & 0xFF), count: size)
-                    channel.send(ClientRequest(.ping, body: body), id: id) { result in
+                    let request = ClientRequest(
+                        .ping, body: body, timeout: ClientOptions.longestTimeout)
+                    channel.send(request, id: id) { result in
                         if case .failure(let error) = result { Issue.record(error) }
                         if left.subtract(1, ordering: .relaxed).newValue == 0 { done.open() }
                     }

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// The HTTP listener: paths, answers and their order.
-@Suite("HTTP listener", .ownThread, .serialized, .timeLimit(.minutes(3)))
+@Suite("HTTP listener", .ownThread, .serialized, .timeLimit(.minutes(10)))
 struct HTTPListenerTests {
     private static func report(
         _ evidence: [UInt8], _ kind: EvidenceKind, expecting: Expectations = .none,

@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// What a client sent has the same name at every size and entry point of a server.
-@Suite("Large forms of evidence at a server", .ownThread, .serialized, .timeLimit(.minutes(3)))
+@Suite("Large forms of evidence at a server", .ownThread, .serialized, .timeLimit(.minutes(10)))
 struct ServerLargeFormTests {
     private static let key = "key-0123456789abcdef"
     /// Octets of a receipt. Its forms are above the limit of a JWS, and of most kinds.
