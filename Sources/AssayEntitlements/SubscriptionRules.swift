@@ -234,8 +234,10 @@ struct SubscriptionRules {
             return status.signedDate < end || isOlder || !status.isKnown ? nil : status
         }
         // A status says nothing of the time before it was signed: grace in its time stays.
-        let isGrace = status.map { $0.status == .gracePeriod || $0.signedDate > now } ?? true
-        if isGrace, let graceEnds = renewal?.graceEnds, graceEnds > now {
+        let otherStatus = status?.status == .gracePeriod ? nil : status?.signedDate
+        if let graceEnds = renewal?.graceEnds.map({ min($0, otherStatus ?? .max) }),
+            graceEnds > now
+        {
             return StateAfterEnd(
                 status: .gracePeriod, until: graceEnds, refresh: (graceEnds, .periodEnds))
         }

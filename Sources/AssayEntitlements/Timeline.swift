@@ -116,8 +116,9 @@ struct Timeline {
         return begins.milliseconds < latest.purchaseDate
     }
 
-    /// The replaced purchases that are in force until their successors begin. None is once the last
-    /// has begun, which decides.
+    /// The replaced purchases that are in force until their successors begin, also those that begin
+    /// later: each decides from then on. None is once the last has begun, nor after it: its
+    /// successor is not known.
     private static func inForce(
         _ replaced: [Snapshot], before current: [Snapshot], at now: Int64
     ) -> [Snapshot] {
@@ -125,7 +126,7 @@ struct Timeline {
         // A renewal that was charged ahead can be replaced before it begins.
         return replaced.filter { purchase in
             let begin = purchase.purchaseDate
-            return begin <= now
+            return begin < last.purchaseDate
                 && !current.contains { earlier in
                     let end = min(earlier.expiresDate ?? .min, earlier.revocationDate ?? .max)
                     return earlier.purchaseDate <= begin && begin < end

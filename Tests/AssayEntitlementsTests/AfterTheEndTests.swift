@@ -106,6 +106,27 @@ struct AfterTheEndTests {
         }
     }
 
+    @Test("A grace period lasts until Apple signs another status of the subscription")
+    func graceBeforeStatus() throws {
+        let renewal = Evidence.renewal(signed: Evidence.start + 31 * Evidence.day) {
+            $0.renewalDate = Timestamp(day: 30)
+            $0.gracePeriodExpiresDate = Timestamp(day: 40)
+        }
+        for (status, until) in [(1, 35), (2, 35), (3, 35), (4, 40), (5, 35), (9, 40)] {
+            let signed = Evidence.notification(
+                SubscriptionStatus(rawValue: Int32(status)),
+                signed: Evidence.start + 35 * Evidence.day, Evidence.period(0))
+            let items = [Evidence.period(0), renewal, signed]
+            for day in [32, 34] {
+                let found = try Evidence.decide(items, at: Timestamp(day: Int64(day)))
+                #expect(found.status == .gracePeriod, "\(status)")
+                #expect(found.entitledUntil == Timestamp(day: Int64(until)), "\(status)")
+            }
+            let later = try Evidence.decide(items, at: Timestamp(day: 35))
+            #expect(later.isEntitled == (until == 40), "\(status)")
+        }
+    }
+
     @Test("When to ask the App Store")
     func refresh() throws {
         typealias Expected = (Int64, EntitlementRefresh.Reason)

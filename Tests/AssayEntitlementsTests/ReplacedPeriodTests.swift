@@ -84,7 +84,22 @@ struct ReplacedPeriodTests {
         }
         // Charged ahead, and replaced before it began.
         let ahead = Evidence.period("103", 30...60, signed: 29) { $0.isUpgraded = true }
+        // Its successor ends before the next one begins.
+        let gap = [
+            Evidence.period("100", 30...61, signed: 31) { $0.isUpgraded = true },
+            Evidence.period("101", 46...54, signed: 47) { $0.isUpgraded = true },
+            Evidence.period("102", 65...74),
+        ]
+        // Replaced after the last, by a purchase that nobody sent.
+        let open = [
+            Evidence.period("100", 0...30), Evidence.period("101", 21...41),
+            Evidence.period("102", 41...57, signed: 42) { $0.isUpgraded = true },
+        ]
         let cases: [([EvidenceItem], Int64, SubscriptionState, String, Int64?)] = [
+            (gap, 45, .active, "100", 54), (gap, 46, .active, "101", 54),
+            (gap, 60, .unknown, "101", nil), (gap, 65, .active, "102", 74),
+            (open, 5, .active, "100", 41), (open, 40, .active, "101", 41),
+            (open, 41, .unknown, "101", nil),
             ([month, quarter, year], 0, .active, "100", 385),
             ([month, quarter, year], 9, .active, "100", 385),
             ([month, quarter, year], 10, .active, "101", 385),

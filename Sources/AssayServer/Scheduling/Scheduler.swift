@@ -322,15 +322,6 @@ final class Scheduler {
         checkStall()
     }
 
-    /// Builds the tables of the keys that sign certificates on the chain-validation thread, which
-    /// uses them. Called after the start, so that a start does not wait for them.
-    private func buildIssuerTables() {
-        for app in context.settings.apps.values where app.verifier.hasPendingIssuerTables {
-            let (verifier, log) = (app.verifier, context.telemetry.log)
-            chainWorkers.submit { verifier.buildIssuerTables(log) }
-        }
-    }
-
     /// Logs when a thread exceeds its time limit, and when it is back.
     private func checkStall() {
         guard watch.check(at: now) else { return }
