@@ -11,7 +11,7 @@ package struct InFlightWindow {
     private var size: Double
     /// The loop time in milliseconds at which it shrank.
     private var shrunkAt: UInt64 = 0
-    /// The milliseconds of an answer for which nothing queues.
+    /// Milliseconds of the fastest answer: of one that waited in no queue.
     private var shortest = UInt64.max
 
     /// At most one refusal or delay counts for each turn of the server's queue. Milliseconds.
@@ -58,6 +58,6 @@ package struct InFlightWindow {
         size = min(limit, max(Self.smallest, size * 0.75))
     }
 
-    /// Whether the last change can show in what arrives now.
+    /// Whether what arrives now can result from the last change.
     private func showsLastChange(at now: UInt64) -> Bool { now >= shrunkAt + Self.pause }
 }

@@ -16,9 +16,9 @@ package struct HTTPOriginPolicy: Sendable {
     }
 
     package let binding: Binding
-    /// Names that are served besides, in lower case.
+    /// Further names that are served, in lower case.
     private let hosts: Set<String>
-    /// Origins whose pages are served besides, such as `https://tools.example.com`.
+    /// Further origins whose pages are served, such as `https://tools.example.com`.
     private let allowedOrigins: Set<String>
     /// Whether the listener has pages, whose own requests are served.
     private let hasPages: Bool

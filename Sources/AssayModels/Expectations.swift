@@ -32,7 +32,7 @@ public struct Expectations: Equatable, Sendable {
     /// dozen. Each costs a hash of a receipt's identity.
     public static let otherDeviceLimit = 32
 
-    /// Adds a device of an app receipt: another one of which one is enough.
+    /// Adds a device. An app receipt has to be of one of them.
     package mutating func expect(device: [UInt8]) {
         if deviceIdentifier == nil {
             deviceIdentifier = device

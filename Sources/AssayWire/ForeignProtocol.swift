@@ -18,8 +18,8 @@ public enum ForeignProtocol: Hashable, Sendable, CustomStringConvertible {
             "this is HTTP, and the port speaks Assay's frames: use the port of --listen http://"
         case .http2:
             """
-            this is HTTP/2 or gRPC, and the port speaks Assay's frames: see assay.proto, or use \
-            HTTP/1.1 and the port of --listen http://
+            this is HTTP/2 or gRPC, and the port speaks Assay's frames: use the port of \
+            --listen http://
             """
         case .http1Answer:
             """

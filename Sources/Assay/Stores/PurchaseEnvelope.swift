@@ -12,18 +12,18 @@ struct PurchaseEnvelope: Sendable, Equatable {
     var algorithm: String?
     /// Nil for the stores' own names.
     var wrapper: EvidenceWrapper?
-    /// Whether the purchase came as an object, of which `data` has the bytes as they stand.
+    /// Whether the purchase came as a JSON object. `data` has its bytes unchanged.
     var isObject = false
 
-    /// What an envelope is not complete without.
+    /// What is missing in an incomplete envelope.
     enum Lack: Equatable {
-        /// The text is there, and no signature.
+        /// There is a text without a signature.
         case signature
-        /// The signature is there, and no text.
+        /// There is a signature without a text.
         case data
-        /// A member for the text is a string, and none of an object's text.
+        /// The text is no JSON object.
         case form
-        /// The members of the purchase are there, and not the text that was signed.
+        /// There are the purchase's members instead of the text that was signed.
         case text
         /// Different purchases.
         case several
@@ -61,7 +61,7 @@ private struct PurchaseSearch {
     private var found: [PurchaseEnvelope] = []
     private var texts: [[UInt8]] = []
     private var signatures: [[UInt8]] = []
-    /// Purchases that are objects in the place of their text.
+    /// Purchases that came as objects instead of texts.
     private var objects: [[UInt8]] = []
     private var algorithm: String?
     private var wrapper: EvidenceWrapper?

@@ -76,7 +76,7 @@ final class SignedNotification: Sendable {
                 let log = log?.inside(nested.member, nested.kind)
                 let jws = try VerifiedJWS(
                     nested.jws, signatureHolds: holds, chains: chains, log: log)
-                // What is reported of a status is so of the notification's own chain.
+                // The answer reports the status of the notification's own chain.
                 _ = try request.checkRevocation(
                     of: jws.chain, signed: jws.effectiveDate, log: log)
                 let (evidence, nestedClaims) = try jws.decode(as: nested.kind, log: log)

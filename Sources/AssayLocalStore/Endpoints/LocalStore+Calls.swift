@@ -122,7 +122,7 @@ extension LocalStore {
         do throws(MintError) { return try body() } catch { throw .generalInternalRetryable }
     }
 
-    /// Signs a transaction, wrong where a fault wants it so.
+    /// Signs a transaction, with the error that a fault asks for.
     func signed(
         _ transaction: StoredTransaction, of customer: Int, _ fault: StoreFault?
     ) throws(AppleError) -> String {

@@ -3,7 +3,7 @@ import AssayModels
 import AssayWire
 
 /// A client connection: its stream, the requests in flight, the answers of this turn, time and
-/// memory. What its bytes mean is its session's to say. Lives on the loop's thread.
+/// memory. Its session decides what its bytes mean. Lives on the loop's thread.
 final class Connection {
     let stream: Stream
     let context: ConnectionContext

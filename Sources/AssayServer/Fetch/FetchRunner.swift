@@ -10,7 +10,7 @@ import AssayWire
 final class FetchRunner {
     private let context: ServerContext
     private let codecs: IdleCodecs
-    /// Until their tasks have ended, also those that are answered already.
+    /// The fetches whose tasks have not ended. Some are answered already.
     private var running: [UInt64: Running] = [:]
     private var lastNumber: UInt64 = 0
     /// The fetches of all workers. A cancelled task needs no slot until it has ended.
