@@ -4,29 +4,96 @@
 /// expectation about a field that the evidence does not carry is a mismatch.
 public struct Expectations: Equatable, Sendable {
     /// The bundle identifier, compared byte for byte (WRONG_BUNDLE).
-    public var bundleId: String?
+    public var bundleId: String? {
+        get { box?.members.bundleId }
+        set { change { $0.bundleId = newValue } }
+    }
     /// The app's App Store id (WRONG_APP). Compared where the evidence carries one other than 0;
     /// required in Production evidence of a kind that carries one.
-    public var appAppleId: Int64?
+    public var appAppleId: Int64? {
+        get { box?.members.appAppleId }
+        set { change { $0.appAppleId = newValue } }
+    }
     /// The accepted environments (WRONG_ENVIRONMENT). Empty: those of the policy.
-    public var environments: [StoreEnvironment]
+    public var environments: [StoreEnvironment] {
+        get { box?.members.environments ?? [] }
+        set { change { $0.environments = newValue } }
+    }
     /// The accepted product identifiers (MISMATCH). Empty: any product.
-    public var productIds: [String]
+    public var productIds: [String] {
+        get { box?.members.productIds ?? [] }
+        set { change { $0.productIds = newValue } }
+    }
     /// The `appAccountToken`, a UUID compared case-insensitively (MISMATCH).
-    public var appAccountToken: String?
+    public var appAccountToken: String? {
+        get { box?.members.appAccountToken }
+        set { change { $0.appAccountToken = newValue } }
+    }
     /// The `transactionId` (MISMATCH).
-    public var transactionId: String?
+    public var transactionId: String? {
+        get { box?.members.transactionId }
+        set { change { $0.transactionId = newValue } }
+    }
     /// The device of an app receipt (MISMATCH): the 16 octets of identifierForVendor, or the 6
     /// octets of a Mac's MAC address.
-    public var deviceIdentifier: [UInt8]?
+    public var deviceIdentifier: [UInt8]? {
+        get { box?.members.deviceIdentifier }
+        set { change { $0.deviceIdentifier = newValue } }
+    }
     /// Further devices, one of which is enough: the other MAC addresses of a Mac. A server takes at
     /// most `otherDeviceLimit`.
-    public var otherDeviceIdentifiers: [[UInt8]]
+    public var otherDeviceIdentifiers: [[UInt8]] {
+        get { box?.members.otherDeviceIdentifiers ?? [] }
+        set { change { $0.otherDeviceIdentifiers = newValue } }
+    }
     /// AppStore.deviceVerificationID of the device of a transaction, renewal info or app
     /// transaction, compared case-insensitively (MISMATCH).
-    public var deviceVerificationId: String?
+    public var deviceVerificationId: String? {
+        get { box?.members.deviceVerificationId }
+        set { change { $0.deviceVerificationId = newValue } }
+    }
     /// The oldest acceptable effective date (MISMATCH).
-    public var notOlderThan: Timestamp?
+    public var notOlderThan: Timestamp? {
+        get { box?.members.notOlderThan }
+        set { change { $0.notOlderThan = newValue } }
+    }
+
+    /// Nil if nothing is expected. One reference, because a request copies its expectations many
+    /// times.
+    private var box: Box?
+
+    private final class Box: Sendable {
+        let members: Members
+
+        init(_ members: Members) { self.members = members }
+    }
+
+    private struct Members: Equatable, Sendable {
+        var bundleId: String?
+        var appAppleId: Int64?
+        var environments: [StoreEnvironment] = []
+        var productIds: [String] = []
+        var appAccountToken: String?
+        var transactionId: String?
+        var deviceIdentifier: [UInt8]?
+        var otherDeviceIdentifiers: [[UInt8]] = []
+        var deviceVerificationId: String?
+        var notOlderThan: Timestamp?
+    }
+
+    /// Whether nothing is expected.
+    package var isEmpty: Bool { box == nil }
+
+    private mutating func change(_ change: (inout Members) -> Void) {
+        var members = box?.members ?? Members()
+        change(&members)
+        box = members == Members() ? nil : Box(members)
+    }
+
+    /// Whether both expect the same.
+    public static func == (left: Self, right: Self) -> Bool {
+        left.box === right.box || left.box?.members == right.box?.members
+    }
 
     /// A Mac has an address for each of its network interfaces, with bridges and docks about a
     /// dozen. Each costs a hash of a receipt's identity.
@@ -56,16 +123,18 @@ public struct Expectations: Equatable, Sendable {
         deviceIdentifier: [UInt8]? = nil, otherDeviceIdentifiers: [[UInt8]] = [],
         deviceVerificationId: some ExpectedText = NoExpectation(), notOlderThan: Timestamp? = nil
     ) {
-        self.bundleId = bundleId.expectedText
-        self.appAppleId = appAppleId
-        self.environments = environments
-        self.productIds = productIds
-        self.appAccountToken = appAccountToken.expectedText
-        self.transactionId = transactionId.expectedText
-        self.deviceIdentifier = deviceIdentifier
-        self.otherDeviceIdentifiers = otherDeviceIdentifiers
-        self.deviceVerificationId = deviceVerificationId.expectedText
-        self.notOlderThan = notOlderThan
+        change {
+            $0.bundleId = bundleId.expectedText
+            $0.appAppleId = appAppleId
+            $0.environments = environments
+            $0.productIds = productIds
+            $0.appAccountToken = appAccountToken.expectedText
+            $0.transactionId = transactionId.expectedText
+            $0.deviceIdentifier = deviceIdentifier
+            $0.otherDeviceIdentifiers = otherDeviceIdentifiers
+            $0.deviceVerificationId = deviceVerificationId.expectedText
+            $0.notOlderThan = notOlderThan
+        }
     }
 }
 

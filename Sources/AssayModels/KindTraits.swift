@@ -3,7 +3,7 @@ package struct KindTraits: Sendable {
     /// The command line's name.
     package let name: String
     /// The store that signs it.
-    package let store: EvidenceStore
+    package let store: KnownStore
     /// How it is written and signed.
     package let format: EvidenceFormat
     /// What limits its bytes.
@@ -18,8 +18,9 @@ package struct KindTraits: Sendable {
     package let hasAppAppleId: Bool
 
     fileprivate init(
-        _ name: String, of store: EvidenceStore, _ format: EvidenceFormat, _ size: SizeClass,
-        body: String? = nil, account: String? = nil, bundleId: Bool = true, appAppleId: Bool = false
+        _ name: String, of store: KnownStore, _ format: EvidenceFormat, _ size: SizeClass,
+        body: String? = nil, account: String? = nil, bundleId: Bool = true,
+        appAppleId: Bool = false
     ) {
         self.name = name
         self.store = store
@@ -38,6 +39,21 @@ package struct KindTraits: Sendable {
     /// Whether certificates in it lead to a pinned root. A configured key verifies the others.
     package var hasChain: Bool {
         format != .signedText && format != .signedBody && format != .push
+    }
+}
+
+/// The stores whose evidence this version verifies.
+package enum KnownStore: Sendable {
+    case apple, google, huawei, harmony
+
+    /// The store by its name in answers.
+    package var store: EvidenceStore {
+        switch self {
+        case .apple: .apple
+        case .google: .google
+        case .huawei: .huawei
+        case .harmony: .harmony
+        }
     }
 }
 
@@ -69,9 +85,14 @@ package enum SizeClass: Sendable {
 }
 
 extension EvidenceKind {
-    /// What holds of this kind.
-    // Inlined, so that a part costs no more than a switch over it.
-    @inline(__always) package var traits: KindTraits {
+    /// What holds of this kind. A copy counts references to its texts: for a part that is none the
+    /// properties below cost less.
+    package var traits: KindTraits { Self.rows[Int(rawValue) - 1] }
+
+    /// By the raw values, which begin with 1.
+    private static let rows = allCases.map(\.row)
+
+    private var row: KindTraits {
         switch self {
         case .transaction:
             .init("transaction", of: .apple, .jws, .jws, account: "appAccountToken")
@@ -117,16 +138,19 @@ extension EvidenceKind {
     }
 
     /// The command line's name for the kind, such as `renewal-info`.
-    public var name: String { traits.name }
+    public var name: String { Self.rows[Int(rawValue) - 1].name }
 
     /// The store that signs evidence of this kind.
-    public var store: EvidenceStore { traits.store }
+    public var store: EvidenceStore { knownStore.store }
+
+    /// The store that signs evidence of this kind, as one of those that this version knows.
+    package var knownStore: KnownStore { Self.rows[Int(rawValue) - 1].store }
 
     /// How evidence of this kind is written and signed.
-    package var format: EvidenceFormat { traits.format }
+    package var format: EvidenceFormat { Self.rows[Int(rawValue) - 1].format }
 
     /// What limits the bytes of evidence of this kind.
-    package var size: SizeClass { traits.size }
+    package var size: SizeClass { Self.rows[Int(rawValue) - 1].size }
 
     /// The members with the JWS in the POST bodies of all stores, each once.
     package static let bodyMembers = allCases.compactMap(\.traits.bodyMember)

@@ -1,7 +1,7 @@
 public import AssayModels
 
-/// Asks the App Store Server API for a customer's purchases. The frame has no body, or evidence that
-/// names the transaction.
+/// Asks the App Store Server API for a customer's purchases. The frame has no body, or evidence
+/// that names the transaction.
 public struct FetchCall: Equatable, Sendable {
     /// Any transaction identifier of the customer.
     public var transactionId: String

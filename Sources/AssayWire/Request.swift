@@ -52,14 +52,7 @@ public struct VerifyCall: Equatable, Sendable {
     /// Nil for a kind of a newer client. The server answers UNIMPLEMENTED.
     public var kind: EvidenceKind?
     /// The caller's expectations, which narrow the server's policy.
-    public var expectations: Expectations {
-        get { expected?.value ?? .none }
-        set { expected = newValue == .none ? nil : Shared(newValue) }
-    }
-    /// The accepted product identifiers, without a copy of all other expectations.
-    package var expectedProductIds: [String] { expected?.value.productIds ?? [] }
-    /// Nil for no expectations. A reference, because a server passes calls on many times.
-    private var expected: Shared?
+    public var expectations: Expectations
     /// Return the payload as typed protobuf fields.
     public var returnsTypedPayload: Bool
     /// Return the signed JSON in the body: `{"payload": …}`. A notification adds `"transaction"`,
@@ -82,14 +75,6 @@ public struct VerifyCall: Equatable, Sendable {
         self.kind = kind
         self.returnsTypedPayload = returnsTypedPayload
         self.returnsPayloadJSON = returnsPayloadJSON
-        expected = expectations == .none ? nil : Shared(expectations)
-    }
-
-    private final class Shared: Equatable, Sendable {
-        let value: Expectations
-
-        init(_ value: Expectations) { self.value = value }
-
-        static func == (left: Shared, right: Shared) -> Bool { left.value == right.value }
+        self.expectations = expectations
     }
 }

@@ -15,7 +15,7 @@ extension VerifiedJWS {
     private func decoded(
         as kind: EvidenceKind, log: CheckLog?
     ) throws(Refusal) -> (VerifiedEvidence, EvidenceClaims) {
-        if kind.store != .apple { return try decode(ofStore: kind, log: log) }
+        if kind.knownStore != .apple { return try decode(ofStore: kind, log: log) }
         log?.begin(.kind, found: PayloadKind.detect(payload)?.name, expected: kind.name)
         try payload.withRootMembers { members throws(Refusal) in
             try PayloadKind.check(&members, is: kind)

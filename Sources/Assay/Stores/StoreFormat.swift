@@ -23,12 +23,12 @@ struct StoreFormat: Sendable {
     let payloads: [StorePayload]
 
     /// Nil for Apple, whose evidence is verified in its own ways.
-    static func of(_ store: EvidenceStore) -> StoreFormat? {
-        switch store {
+    static func of(_ kind: EvidenceKind) -> StoreFormat? {
+        switch kind.knownStore {
         case .google: .google
         case .huawei: .huawei
         case .harmony: .harmony
-        default: nil
+        case .apple: nil
         }
     }
 
@@ -71,7 +71,7 @@ struct StorePayload: Sendable {
 extension EvidenceKind {
     /// The format of the other store that signs this kind.
     var storeFormat: StoreFormat {
-        guard let format = StoreFormat.of(store) else {
+        guard let format = StoreFormat.of(self) else {
             preconditionFailure("Apple's evidence is verified in its own ways")
         }
         return format

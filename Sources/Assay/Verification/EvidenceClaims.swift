@@ -67,7 +67,7 @@ struct EvidenceClaims: Equatable, Sendable {
     var dedupKey: String? { purchase?.key(dedupPrefix) }
 
     /// A token of another store names a purchase in all environments.
-    private var dedupPrefix: String { kind.store == .apple ? keyPrefix : storePrefix }
+    private var dedupPrefix: String { kind.knownStore == .apple ? keyPrefix : storePrefix }
 
     private var storePrefix: String {
         kind.store.rawValue.lowercased() + "/" + (bundleId ?? "-") + "/"

@@ -14,14 +14,51 @@ public struct Policy: Sendable, Equatable {
     /// What the revocation statuses of the certificates decide.
     public var revocation: RevocationPolicy
     /// The purchases of Google Play that are accepted.
-    public var google = PurchasePolicy()
+    public var google: PurchasePolicy {
+        get { otherStores?.policies.google ?? PurchasePolicy() }
+        set { change { $0.google = newValue } }
+    }
     /// The pushes of Google Play's notifications that are accepted. `google` has the package names.
-    public var googlePush = PushPolicy()
+    public var googlePush: PushPolicy {
+        get { otherStores?.policies.googlePush ?? PushPolicy() }
+        set { change { $0.googlePush = newValue } }
+    }
     /// The purchases of Huawei AppGallery on Android that are accepted.
-    public var huawei = PurchasePolicy()
+    public var huawei: PurchasePolicy {
+        get { otherStores?.policies.huawei ?? PurchasePolicy() }
+        set { change { $0.huawei = newValue } }
+    }
     /// The accepted apps of HarmonyOS, by application id or bundle name, compared byte for byte.
     /// Empty: the bundle id. The trust store has the roots.
-    public var harmonyApplicationIds: [String] = []
+    public var harmonyApplicationIds: [String] {
+        get { otherStores?.policies.harmonyApplicationIds ?? [] }
+        set { change { $0.harmonyApplicationIds = newValue } }
+    }
+    /// One reference, because each verification copies its policy.
+    private var otherStores: OtherStores?
+
+    private final class OtherStores: Sendable, Equatable {
+        let policies: Policies
+
+        init(_ policies: Policies) { self.policies = policies }
+
+        static func == (left: OtherStores, right: OtherStores) -> Bool {
+            left === right || left.policies == right.policies
+        }
+    }
+
+    private struct Policies: Sendable, Equatable {
+        var google = PurchasePolicy()
+        var googlePush = PushPolicy()
+        var huawei = PurchasePolicy()
+        var harmonyApplicationIds: [String] = []
+    }
+
+    private mutating func change(_ change: (inout Policies) -> Void) {
+        var policies = otherStores?.policies ?? Policies()
+        change(&policies)
+        otherStores = policies == Policies() ? nil : OtherStores(policies)
+    }
 
     /// Creates a policy. By default it accepts only Production, and statuses decide nothing.
     public init(

@@ -20,7 +20,7 @@ extension EvidenceClaims {
         _ policy: Policy, _ expectations: Expectations, log: CheckLog? = nil
     ) throws(Refusal) {
         if let log { begin(.bundle, policy, expectations, log) }
-        if let store = StoreFormat.of(kind.store), !store.apps(policy).isEmpty {
+        if let store = StoreFormat.of(kind), !store.apps(policy).isEmpty {
             try checkApp(store, policy)
         } else {
             try checkBundle(policy.bundleId)
@@ -168,7 +168,7 @@ extension EvidenceClaims {
     /// Compares the account: a UUID at Apple, the app's own text at other stores.
     private func isAccount(_ expected: String) -> Bool {
         guard let appAccountToken else { return false }
-        guard kind.store == .apple else { return appAccountToken.equalsByBytes(expected) }
+        guard kind.knownStore == .apple else { return appAccountToken.equalsByBytes(expected) }
         return appAccountToken.lowercased() == expected.lowercased()
     }
 
@@ -193,7 +193,7 @@ extension EvidenceClaims {
     }
 
     private func wrongAccount(_ expected: String) -> Refusal {
-        if kind.store != .apple {
+        if kind.knownStore != .apple {
             return Refusal(
                 .mismatch,
                 appAccountToken == nil

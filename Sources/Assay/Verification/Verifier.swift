@@ -265,7 +265,7 @@ public final class Verifier: Sendable {
 
     /// The chains of the store that signs this kind.
     private func lookup(_ kind: EvidenceKind, _ cache: ThreadCache?) -> ChainLookup {
-        ChainLookup(table: kind.store == .harmony ? harmonyChains : chains, cache: cache)
+        ChainLookup(table: kind.knownStore == .harmony ? harmonyChains : chains, cache: cache)
     }
 
     /// Returns the likely kind of unverified evidence, or nil when no known kind matches. Tools
@@ -313,7 +313,7 @@ public final class Verifier: Sendable {
         _ evidence: Span<UInt8>, _ request: VerificationRequest, _ chains: ChainLookup
     ) throws(Refusal) -> ChainOutcome<UnverifiedJWS> {
         let isObject = evidence.count > 0 && evidence[0] == UInt8(ascii: "{")
-        if request.kind.store == .harmony, trust.harmonyAnchors.isEmpty {
+        if request.kind.knownStore == .harmony, trust.harmonyAnchors.isEmpty {
             request.log?.begin(.rootName, found: "none")
             throw Refusal(.untrustedChain, StoreFormat.harmony.missingKeyText)
         }
@@ -335,7 +335,7 @@ public final class Verifier: Sendable {
         _ token: Span<UInt8>, _ request: VerificationRequest, _ chains: ChainLookup
     ) throws(Refusal) -> ChainOutcome<UnverifiedJWS> {
         try UnverifiedJWS.read(
-            token, ofHarmony: request.kind.store == .harmony, chains: chains, now: request.now,
+            token, ofHarmony: request.kind.knownStore == .harmony, chains: chains, now: request.now,
             unknownChains: request.unknownChains, log: request.log)
     }
 

@@ -308,7 +308,7 @@ extension VerifyCall {
 extension VerifyCall {
     /// Memory of the expected product ids, whose number the caller decides.
     fileprivate var expectedProductBytes: Int {
-        memory(of: expectedProductIds, each: MemoryLayout<String>.stride)
+        memory(of: expectations.productIds, each: MemoryLayout<String>.stride)
     }
 }
 

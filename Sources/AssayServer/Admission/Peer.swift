@@ -18,6 +18,8 @@ final class Peer {
     let bodies = ParseOrder<ParseJob>.Peer()
     /// Connections that began while memory was full, and were not read yet.
     var firstReads = Ring<() -> Bool>()
+    /// What its connections took of turns beyond their quotas, in requests of the usual size.
+    private(set) var debt = 0
 
     init(_ key: PeerKey, _ budget: Budget) {
         self.key = key
@@ -27,6 +29,25 @@ final class Peer {
     /// Whether nothing of it is left, so that it can be forgotten. The memory of its requests
     /// counts longer than its connections: who closes them and comes back has not become another.
     var isGone: Bool { connections == 0 && held == PeerBytes() && firstReads.isEmpty }
+
+    // MARK: Time
+
+    /// Records what a connection took of a turn beyond its quota.
+    func owe(_ requests: Int) { debt = min(debt + requests, Self.mostDebt) }
+
+    /// Pays a part of its debt with a turn that goes to others. Returns false if it has none.
+    func payDebt() -> Bool {
+        guard debt > 0 else { return false }
+        debt = max(debt - Self.payment, 0)
+        return true
+    }
+
+    func forgiveDebt() { debt = 0 }
+
+    /// What a connection usually takes of a turn.
+    private static let payment = 32
+    /// A step of eight milliseconds: none of an honest client takes so long.
+    private static let mostDebt = 64 * payment
 
     // MARK: Admission
 

@@ -114,6 +114,7 @@ final class Connection {
         let before = reading.taken
         defer {
             context.turns.didTake(reading.taken - before)
+            peer.owe(max(reading.taken - max(before, limits.framesPerTurn), 0))
             updateBudget()
         }
         var watch = ReadingWatch()
@@ -268,7 +269,8 @@ final class Connection {
         let count = appendAnswers(&output.bytes)
         // Long answers use up the turn's share: Info costs as much as several tokens.
         reading.use((output.bytes.count - before) / ServerLimits.answerBytesPerRequest)
-        updateBudget()
+        // A few short ones are counted when they are written, at the end of the turn.
+        if output.bytes.count > ServerLimits.answerBytesPerRequest { updateBudget() }
         telemetry.metrics.answersSent += UInt64(count)
         context.turns.touch(self)
     }

@@ -16,13 +16,13 @@ final class Turns {
     /// The quota of connections that had more frames than an earlier turn took. It is separate, so
     /// that those that arrive don't pass them for ever.
     private var waitingQuota = TurnQuota.frames
-    private var waiting = TurnQueue()
+    private var waiting = TurnQueue<Connection>()
     private var receiptQuota = ReceiptQuota()
     /// Connections whose receipts have more bytes than this turn reads.
-    private var receipts = TurnQueue()
+    private var receipts = TurnQueue<Connection>()
     private var longAnswerQuota = TurnQuota.longAnswerBytes
     /// Connections that ask for more long answers than this turn makes.
-    private var longAnswers = TurnQueue()
+    private var longAnswers = TurnQueue<Connection>()
     /// Clients with connections that began while memory was full, and were not read yet.
     private var firstReads = Ring<Peer>()
     /// How many of these are read although memory is full.
@@ -83,7 +83,7 @@ final class Turns {
 
     /// Queues a turn for the connection, which comes without waiting for further input.
     func enqueue(_ connection: Connection) {
-        waiting.enqueue(connection)
+        waiting.enqueue(connection, of: connection.peer)
         requestTurns()
     }
 
@@ -149,7 +149,9 @@ final class Turns {
     }
 
     /// Queues a connection whose receipt has more bytes than this turn reads.
-    func enqueueReceipt(of connection: Connection) { receipts.enqueue(connection) }
+    func enqueueReceipt(of connection: Connection) {
+        receipts.enqueue(connection, of: connection.peer)
+    }
 
     // MARK: Long answers
 
@@ -160,7 +162,9 @@ final class Turns {
     func didAnswerAtOnce(bytes: Int) { longAnswerQuota.use(bytes) }
 
     /// Queues a connection that asks for more long answers than this turn makes.
-    func enqueueLongAnswer(of connection: Connection) { longAnswers.enqueue(connection) }
+    func enqueueLongAnswer(of connection: Connection) {
+        longAnswers.enqueue(connection, of: connection.peer)
+    }
 
     // MARK: Queues
 

@@ -13,7 +13,9 @@ import AssayWire
 /// chain is validated by neither: that takes milliseconds, and is deferred.
 ///
 /// Requests with `mayWait` go after the others. While others wait, one in sixteen of the requests
-/// taken has `mayWait`. A class: a read of a property would copy all its queues.
+/// taken has `mayWait`.
+///
+/// A class: a read of a property would copy all its queues.
 final class Batch {
     private let backgroundThreads: Int
     var requestsPerSlice: Int
@@ -186,16 +188,21 @@ final class Batch {
     }
 
     private func takeShort(atMost most: Int, by delay: QueueDelay) -> [Job] {
+        let slice = Self.take(from: &short, atMost: most, by: delay)
+        if !mayWait.isEmpty { mayWaitCredit += slice.count }
+        return slice
+    }
+
+    private static func take(
+        from queue: inout RequestQueue, atMost most: Int, by delay: QueueDelay
+    ) -> [Job] {
         var slice: [Job] = []
-        slice.reserveCapacity(min(most, short.count))
+        slice.reserveCapacity(min(most, queue.count))
         var time = 0.0
-        while slice.count < most, time < Self.quickNanoseconds,
-            let request = short.take()
-        {
+        while slice.count < most, time < quickNanoseconds, let request = queue.take() {
             slice.append(request)
             time += delay.nanoseconds(of: request.work)
         }
-        if !mayWait.isEmpty { mayWaitCredit += slice.count }
         return slice
     }
 
@@ -237,8 +244,9 @@ final class Batch {
         atMost most: Int, by delay: QueueDelay, without isOver: (Job) -> Bool
     ) -> (slices: [[Job]], over: [Job]) {
         var (slices, over): ([[Job]], [Job]) = ([], [])
-        let threads = min(idleThreads, most)
-        guard threads > 0 else { return (slices, over) }
+        guard longCount > 0, case let threads = min(idleThreads, most), threads > 0 else {
+            return (slices, over)
+        }
         let share = (waiting.count + mayWaitCount + threads - 1) / threads
         let size = min(max(share, Self.smallestSharedSlice), requestsPerSlice)
         while slices.count < threads {
