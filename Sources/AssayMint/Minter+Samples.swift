@@ -4,7 +4,7 @@ extension Minter {
     /// Returns a signed sample of one kind. Each `index` is a different purchase. The sample of an
     /// answer is a history of one transaction.
     ///
-    /// Throws `notAToken` for the StoreKit 1 kinds, which are not JWS.
+    /// Throws `notAToken` for the kinds that are not signed as JWS.
     public func mint(
         _ kind: EvidenceKind, index: Int, bundleId: String, appAppleId: Int64,
         environment: StoreEnvironment, signedDate: Timestamp

@@ -281,9 +281,7 @@ import Testing
                 kind, index: index, bundleId: "com.example.app", appAppleId: 1234,
                 environment: .production, signedDate: Self.now)
         }
-        if [.appReceipt, .transactionReceipt, .notificationV1].contains(kind)
-            || kind.store != .apple
-        {
+        if kind.format != .jws, kind != .serverAnswer {
             #expect(throws: MintError.notAToken(kind)) { try mint(0) }
             return
         }
