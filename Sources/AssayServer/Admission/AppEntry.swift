@@ -13,6 +13,8 @@ public final class AppEntry: Sendable {
     /// entry of a server without configuration accepts any environment that a request names, and
     /// only Production if it names none.
     public let unnamedEnvironments: [StoreEnvironment]?
+    /// The expectations of a request that has none: each would make the same ones.
+    private let unnamedExpectations: Expectations
     /// What clients of this entry have to know.
     public let secrets: AppSecrets
     /// Asks the App Store for the app's customers; nil: Fetch is off.
@@ -43,6 +45,7 @@ public final class AppEntry: Sendable {
         self.verifier = verifier
         self.policy = policy
         self.unnamedEnvironments = unnamedEnvironments
+        unnamedExpectations = Expectations(environments: unnamedEnvironments ?? [])
         self.name = name
     }
 
@@ -61,6 +64,7 @@ public final class AppEntry: Sendable {
     }
 
     package func narrowed(_ expectations: consuming Expectations) -> Expectations {
+        if expectations.isEmpty { return unnamedExpectations }
         if let unnamedEnvironments, expectations.environments.isEmpty {
             expectations.environments = unnamedEnvironments
         }
