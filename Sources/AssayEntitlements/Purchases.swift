@@ -8,8 +8,8 @@ import AssayModels
 struct Purchases {
     /// By slot. A slot that was joined with another keeps a statement that no longer counts.
     private var newest: [Snapshot] = []
-    private var slots: [Identity: Int] = [:]
-    private var slotsOfTransactions: [String: Int] = [:]
+    private var identities: StatementIndex
+    private var transactions: StatementIndex
     /// Slots that turned out to be of the purchase of another one.
     private var joined: [Int: Int] = [:]
     /// Statements that a newer one with another transaction id, or of another identity, beat.
@@ -21,43 +21,26 @@ struct Purchases {
     /// - Parameter capacity: of how many purchases to have space.
     init(capacity: Int) {
         newest.reserveCapacity(capacity)
-        slots.reserveCapacity(capacity)
-        slotsOfTransactions.reserveCapacity(capacity)
-    }
-
-    /// Names the purchase of a statement.
-    private struct Identity: Hashable {
-        let digest: Int
-        let snapshot: Snapshot
-
-        init(_ snapshot: Snapshot) {
-            digest = snapshot.digest
-            self.snapshot = snapshot
-        }
-
-        static func == (left: Self, right: Self) -> Bool {
-            left.digest == right.digest && left.snapshot.purchase == right.snapshot.purchase
-        }
-
-        func hash(into hasher: inout Hasher) { hasher.combine(digest) }
+        identities = StatementIndex(capacity: capacity)
+        transactions = StatementIndex(capacity: capacity)
     }
 
     mutating func add(_ snapshot: Snapshot) {
         let next = newest.count
-        let identity = Identity(snapshot)
-        var slot = slots.index(of: identity, orNext: next)
-        let other =
-            snapshot.transactionId == Self.unnumbered
-            ? slot : slotsOfTransactions.index(of: snapshot.transactionId, orNext: slot)
-        if slot == next {
-            if other == next { return newest.append(snapshot) }
-            slots[identity] = other
-            slot = other
-        } else if slot != other {
-            join(slot, other)
+        let known = identities.slot(snapshot.digest) { $0.purchase == snapshot.purchase }
+        var other: Int?
+        let id = snapshot.transactionId
+        if id != Self.unnumbered {
+            let digest = id.hashValue
+            other = transactions.slot(digest) { $0.transactionId == id }
+            if other == nil { transactions.add(snapshot, digest, slot: known ?? next) }
         }
-        slot = root(of: slot)
-        newest[slot] = newer(newest[slot], snapshot, in: slot)
+        let slot = known ?? other ?? next
+        if known == nil { identities.add(snapshot, snapshot.digest, slot: slot) }
+        if slot == next { return newest.append(snapshot) }
+        if let other, other != slot { join(slot, other) }
+        let root = root(of: slot)
+        newest[root] = newer(newest[root], snapshot, in: root)
     }
 
     private mutating func join(_ one: Int, _ other: Int) {
@@ -147,5 +130,62 @@ struct Purchases {
             found.originals[original] = newest[name.slot].originalTransactionId
         }
         return found
+    }
+}
+
+/// Slots by a name that statements have. It keeps a statement for each name instead of the name: an
+/// index of 100,000 names copies none of them.
+private struct StatementIndex {
+    private struct Entry {
+        let digest: Int
+        let slot: Int
+    }
+
+    private var entries: [Entry] = []
+    /// Of each entry, a statement with its name.
+    private var statements: [Snapshot] = []
+    /// Open addressing: the number of an entry, or -1. The count is a power of two.
+    private var table: [Int32]
+
+    private static let leastCapacity = 8
+
+    init(capacity: Int) {
+        entries.reserveCapacity(capacity)
+        statements.reserveCapacity(capacity)
+        var count = Self.leastCapacity
+        while count < 2 * capacity { count *= 2 }
+        table = Array(repeating: -1, count: count)
+    }
+
+    /// - Parameter isSame: whether a statement has the name that is looked for.
+    func slot(_ digest: Int, isSame: (Snapshot) -> Bool) -> Int? {
+        var place = digest & (table.count - 1)
+        while table[place] >= 0 {
+            let number = Int(table[place])
+            if entries[number].digest == digest, isSame(statements[number]) {
+                return entries[number].slot
+            }
+            place = (place + 1) & (table.count - 1)
+        }
+        return nil
+    }
+
+    /// Adds a name that it does not have.
+    mutating func add(_ statement: Snapshot, _ digest: Int, slot: Int) {
+        entries.append(Entry(digest: digest, slot: slot))
+        statements.append(statement)
+        guard 2 * entries.count <= table.count else { return grow() }
+        put(entries.count - 1)
+    }
+
+    private mutating func put(_ number: Int) {
+        var place = entries[number].digest & (table.count - 1)
+        while table[place] >= 0 { place = (place + 1) & (table.count - 1) }
+        table[place] = Int32(number)
+    }
+
+    private mutating func grow() {
+        table = Array(repeating: -1, count: 2 * table.count)
+        for number in entries.indices { put(number) }
     }
 }
