@@ -123,15 +123,14 @@ struct AppRules {
         of subscription: Subscription, _ evidence: SubscriptionEvidence
     ) {
         let decided = subscription.decidedBy
-        for purchase in evidence.purchases {
-            guard let type = purchase.unknownType, purchase.item == decided.item,
-                purchase.transactionId == decided.transactionId
-            else { continue }
-            warn(
-                .unknownProductType,
-                "transaction \(purchase.transactionId) has the unknown product type \(type): its "
-                    + "end decides, as that of a subscription", purchase.item)
+        let deciding = evidence.purchases.first {
+            $0.item == decided.item && $0.transactionId == decided.transactionId
         }
+        guard let deciding, let type = deciding.unknownType else { return }
+        warn(
+            .unknownProductType,
+            "transaction \(deciding.transactionId) has the unknown product type \(type): its end "
+                + "decides, as that of a subscription", deciding.item)
     }
 
     /// A status that Apple signed after every other statement, and that says something else of that

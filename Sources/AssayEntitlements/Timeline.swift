@@ -4,42 +4,55 @@ import AssayModels
 struct Timeline {
     /// A purchase, and the seats that were added to it.
     struct Period {
-        let purchases: ArraySlice<Snapshot>
-        let now: Int64
+        private let first: Snapshot
+        /// In the order of their purchase.
+        private let added: [Snapshot]
+        private let now: Int64
+        let begin: Int64
+        let end: Int64
+        /// Since when every purchase in it is refunded; nil if one is not.
+        private let revokedFrom: Int64?
+
+        init(_ first: Snapshot, added: [Snapshot] = [], at now: Int64) {
+            self.first = first
+            self.added = added
+            self.now = now
+            begin = first.purchaseDate
+            end = added.reduce(first.expiresDate ?? .min) { max($0, $1.expiresDate ?? .min) }
+            revokedFrom = added.reduce(first.revocationDate) { revoked, purchase in
+                revoked.flatMap { date in purchase.revocationDate.map { max(date, $0) } }
+            }
+        }
 
         /// Those that were bought by now, or else all.
-        private var begun: ArraySlice<Snapshot> {
-            guard purchases.count > 1 else { return purchases }
-            return purchases[
-                ..<(purchases.lastIndex { $0.purchaseDate <= now }.map { $0 + 1 }
-                    ?? purchases.endIndex)]
+        private var begun: [Snapshot] {
+            let all = [first] + added
+            let last = all.lastIndex { $0.purchaseDate <= now }
+            return last.map { Array(all[...$0]) } ?? all
         }
         /// The one that shows the period: the last that is not refunded.
         var deciding: Snapshot {
-            begun.last { !$0.isRevoked(at: now) } ?? begun[begun.endIndex - 1]
+            guard !added.isEmpty else { return first }
+            let begun = begun
+            return begun.last { !$0.isRevoked(at: now) } ?? begun[begun.endIndex - 1]
         }
-        var begin: Int64 { purchases[purchases.startIndex].purchaseDate }
-        var end: Int64 { purchases.lazy.compactMap(\.expiresDate).max() ?? .min }
         /// A refunded period is in force until it was refunded.
         var paidEnd: Int64 { min(end, revokedFrom ?? .max) }
         /// Whether any of it was in force: it was not refunded before it began.
         var wasPaid: Bool { paidEnd > begin }
         /// Revoked only when every transaction in it is.
-        var isRevoked: Bool { begun.allSatisfy { $0.isRevoked(at: now) } }
-        private var revokedFrom: Int64? {
-            var last = Int64.min
-            for purchase in purchases {
-                guard let revoked = purchase.revocationDate else { return nil }
-                last = max(last, revoked)
-            }
-            return last
+        var isRevoked: Bool {
+            added.isEmpty
+                ? first.isRevoked(at: now) : begun.allSatisfy { $0.isRevoked(at: now) }
         }
         var revocationDate: Int64 { revokedFrom ?? .min }
-        var signedDate: Int64 { purchases.lazy.map(\.signedDate).min() ?? .min }
+        var signedDate: Int64 { added.reduce(first.signedDate) { min($0, $1.signedDate) } }
 
         /// Of the purchaser alone: the transaction of a member repeats the purchaser's figures.
         var seats: Int64? {
-            guard deciding.ownership == .purchased,
+            guard !added.isEmpty || first.revokedSeats != nil || first.isSeatAddition,
+                deciding.ownership == .purchased,
+                case let begun = begun,
                 begun.contains(where: { $0.revokedSeats != nil || $0.isSeatAddition })
             else { return nil }
             return begun.reduce(0) { sum, purchase in
@@ -59,9 +72,7 @@ struct Timeline {
     ///   - now: the moment. What was replaced or refunded later is still in force at it.
     init(_ purchases: [Snapshot], at now: Int64) {
         guard purchases.count > 1 else {
-            periods = purchases.filter { !$0.isUpgraded }.map {
-                Period(purchases: [$0], now: now)
-            }
+            periods = purchases.filter { !$0.isUpgraded }.map { Period($0, at: now) }
             return
         }
         let latest = Self.latest(purchases)
@@ -139,7 +150,7 @@ struct Timeline {
     /// than the addition lacks it, and is of the same product.
     private static func periods(_ sorted: [Snapshot], at now: Int64) -> [Period] {
         guard sorted.contains(where: \.isSeatAddition) else {
-            return sorted.indices.map { Period(purchases: sorted[$0...$0], now: now) }
+            return sorted.map { Period($0, at: now) }
         }
         var members: [[Snapshot]] = []
         var indices: [Int64: Int] = [:]
@@ -154,7 +165,7 @@ struct Timeline {
             }
             members.append([purchase])
         }
-        return members.map { Period(purchases: $0[...], now: now) }
+        return members.map { Period($0[0], added: Array($0.dropFirst()), at: now) }
     }
 
     /// Without the periods that were charged ahead, and then replaced by a purchase that begins
