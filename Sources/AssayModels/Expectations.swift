@@ -6,56 +6,56 @@ public struct Expectations: Equatable, Sendable {
     /// The bundle identifier, compared byte for byte (WRONG_BUNDLE).
     public var bundleId: String? {
         get { box?.members.bundleId }
-        set { change { $0.bundleId = newValue } }
+        set { set(\.bundleId, to: newValue) }
     }
     /// The app's App Store id (WRONG_APP). Compared where the evidence carries one other than 0;
     /// required in Production evidence of a kind that carries one.
     public var appAppleId: Int64? {
         get { box?.members.appAppleId }
-        set { change { $0.appAppleId = newValue } }
+        set { set(\.appAppleId, to: newValue) }
     }
     /// The accepted environments (WRONG_ENVIRONMENT). Empty: those of the policy.
     public var environments: [StoreEnvironment] {
         get { box?.members.environments ?? [] }
-        set { change { $0.environments = newValue } }
+        set { set(\.environments, to: newValue) }
     }
     /// The accepted product identifiers (MISMATCH). Empty: any product.
     public var productIds: [String] {
         get { box?.members.productIds ?? [] }
-        set { change { $0.productIds = newValue } }
+        set { set(\.productIds, to: newValue) }
     }
     /// The `appAccountToken`, a UUID compared case-insensitively (MISMATCH).
     public var appAccountToken: String? {
         get { box?.members.appAccountToken }
-        set { change { $0.appAccountToken = newValue } }
+        set { set(\.appAccountToken, to: newValue) }
     }
     /// The `transactionId` (MISMATCH).
     public var transactionId: String? {
         get { box?.members.transactionId }
-        set { change { $0.transactionId = newValue } }
+        set { set(\.transactionId, to: newValue) }
     }
     /// The device of an app receipt (MISMATCH): the 16 octets of identifierForVendor, or the 6
     /// octets of a Mac's MAC address.
     public var deviceIdentifier: [UInt8]? {
         get { box?.members.deviceIdentifier }
-        set { change { $0.deviceIdentifier = newValue } }
+        set { set(\.deviceIdentifier, to: newValue) }
     }
     /// Further devices, one of which is enough: the other MAC addresses of a Mac. A server takes at
     /// most `otherDeviceLimit`.
     public var otherDeviceIdentifiers: [[UInt8]] {
         get { box?.members.otherDeviceIdentifiers ?? [] }
-        set { change { $0.otherDeviceIdentifiers = newValue } }
+        set { set(\.otherDeviceIdentifiers, to: newValue) }
     }
     /// AppStore.deviceVerificationID of the device of a transaction, renewal info or app
     /// transaction, compared case-insensitively (MISMATCH).
     public var deviceVerificationId: String? {
         get { box?.members.deviceVerificationId }
-        set { change { $0.deviceVerificationId = newValue } }
+        set { set(\.deviceVerificationId, to: newValue) }
     }
     /// The oldest acceptable effective date (MISMATCH).
     public var notOlderThan: Timestamp? {
         get { box?.members.notOlderThan }
-        set { change { $0.notOlderThan = newValue } }
+        set { set(\.notOlderThan, to: newValue) }
     }
 
     /// Nil if nothing is expected. One reference, because a request copies its expectations many
@@ -88,6 +88,17 @@ public struct Expectations: Equatable, Sendable {
         var members = box?.members ?? Members()
         change(&members)
         box = members == Members() ? nil : Box(members)
+    }
+
+    /// Decoders set every member, most of them to nothing: that copies nothing.
+    // Inlined, so that the key path is known and costs nothing.
+    @inline(__always)
+    private mutating func set<Value: Expectable>(
+        _ member: WritableKeyPath<Members, Value>, to value: Value
+    ) {
+        let isNothing = box?.members[keyPath: member].isNothing ?? true
+        guard !value.isNothing || !isNothing else { return }
+        change { $0[keyPath: member] = value }
     }
 
     /// Whether both expect the same.
@@ -157,4 +168,17 @@ public struct NoExpectation: ExpectedText {
 
     /// Nothing is expected.
     public var expectedText: String? { nil }
+}
+
+/// What a member of ``Expectations`` holds.
+private protocol Expectable {
+    var isNothing: Bool { get }
+}
+
+extension Optional: Expectable {
+    fileprivate var isNothing: Bool { self == nil }
+}
+
+extension Array: Expectable {
+    fileprivate var isNothing: Bool { isEmpty }
 }
