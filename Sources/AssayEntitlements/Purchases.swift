@@ -159,13 +159,13 @@ private struct StatementIndex {
 
     /// - Parameter isSame: whether a statement has the name that is looked for.
     func slot(_ digest: Int, isSame: (Snapshot) -> Bool) -> Int? {
-        var place = digest & (table.count - 1)
-        while table[place] >= 0 {
-            let number = Int(table[place])
+        var position = digest & (table.count - 1)
+        while table[position] >= 0 {
+            let number = Int(table[position])
             if entries[number].digest == digest, isSame(statements[number]) {
                 return entries[number].slot
             }
-            place = (place + 1) & (table.count - 1)
+            position = (position + 1) & (table.count - 1)
         }
         return nil
     }
@@ -179,9 +179,9 @@ private struct StatementIndex {
     }
 
     private mutating func put(_ number: Int) {
-        var place = entries[number].digest & (table.count - 1)
-        while table[place] >= 0 { place = (place + 1) & (table.count - 1) }
-        table[place] = Int32(number)
+        var position = entries[number].digest & (table.count - 1)
+        while table[position] >= 0 { position = (position + 1) & (table.count - 1) }
+        table[position] = Int32(number)
     }
 
     private mutating func grow() {
