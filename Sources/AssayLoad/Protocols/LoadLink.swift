@@ -90,7 +90,8 @@ final class FrameLink: LoadLink, @unchecked Sendable {
         let request = ClientRequest(
             item.call, body: item.evidence, app: settings.app, mayWait: settings.mayWait)
         let expected = item.expected
-        channel.send(request, id: channel.newId()) { [self] result in
+        // The channel ends its calls in a turn after `close`, when nobody else keeps the owner.
+        channel.send(request, id: channel.newId()) { [self, owner] result in
             owner.take(Outcome(result, expected), of: ticket, from: self)
         }
     }
