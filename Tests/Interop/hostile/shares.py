@@ -14,7 +14,7 @@ from assay.v1 import assay_pb2 as assay
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from hostile.flood import Flood
+from hostile.flood import OTHER_HOST, Flood
 from hostile.peers import configuration, tls_authority
 from hostile.trial import MB, attack
 from server import APP_ID, BUNDLE
@@ -229,8 +229,8 @@ class AppStore(threading.Thread):
 @attack("fetches", "126")
 def fetches(trial):
     """Fetches of an App Store that does not answer, on one connection that asks for 100, and on 32
-    HTTP connections that close again and again. An honest fetch is never refused, nor is a request
-    that prefers waiting to refusal.
+    HTTP connections that close again and again. An honest fetch of another client is never refused,
+    nor is a request that prefers waiting to refusal.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     file = trial.folder / "SubscriptionKey_ABCDEFGHIJ.p8"
@@ -262,9 +262,11 @@ def fetches(trial):
         yield request
         yield 0.2
 
+    source = None if trial.is_one_host else OTHER_HOST
     for label, flood in [
-            ("one connection", Flood(trial.server.address("tcp"), 1, one)),
-            ("closing", Flood(trial.server.address("http"), 31, closing, reads=False))]:
+            ("one connection", Flood(trial.server.address("tcp"), 1, one, source=source)),
+            ("closing", Flood(
+                trial.server.address("http"), 31, closing, reads=False, source=source))]:
         attackers = trial.attackers(flood.run)
         time.sleep(0.5)
         honest = trial.honest(per_second=PER_SECOND, warm_up=False)
