@@ -9,8 +9,7 @@ final class QueueDelay {
     /// Nanoseconds per request of each class, on one thread.
     private var costs = WorkClass.all.map(\.leastNanoseconds)
     private var measuredAt = [UInt64](repeating: 0, count: WorkClass.count)
-    private var paces = [Pace](
-        repeating: Pace(), count: ThreadGroup.allCases.count)
+    private var paces = [Pace](repeating: Pace(), count: ThreadGroup.allCases.count)
     private var agedAt: UInt64 = 0
 
     /// A shorter window measures single slices rather than the pace.
