@@ -148,6 +148,8 @@ enum HTTP2Bytes {
 
     struct Answer {
         var fields: [String: String] = [:]
+        /// The fields of its head and its trailers, in their order.
+        var blocks: [[HTTP2Bytes.Field]] = []
         var data: [UInt8] = []
         var hasHead = false
         /// The stream has ended; nil without a reset.
@@ -233,9 +235,9 @@ enum HTTP2Bytes {
                 if flags & 1 == 0 { peer.send(HTTP2Bytes.window(stream, UInt32(content.count))) }
             }
         case 1:
-            for (name, value) in inflate(content) {
-                answers[stream, default: Answer()].fields[name] = value
-            }
+            let block = inflate(content)
+            answers[stream, default: Answer()].blocks.append(block)
+            for (name, value) in block { answers[stream]?.fields[name] = value }
             answers[stream, default: Answer()].hasHead = true
         case 3:
             answers[stream, default: Answer()].code = Self.number(content)
