@@ -7,7 +7,7 @@ package protocol AdminPages: Sendable {
     func bodyLimit(of request: HTTPRequest) -> Int?
 
     /// Answers a request. One with a body can take seconds.
-    func answer(_ request: HTTPRequest) -> HTTPAnswer
+    func answer(_ request: HTTPRequest) -> HTTPResponse
 }
 
 /// Connects the pages of the admin listener to its server. Used on its loop's thread.
@@ -52,7 +52,7 @@ final class AdminHandler: HTTPSite {
         }
     }
 
-    func problem(_ status: Int, _ reason: String) -> HTTPAnswer {
+    func problem(_ status: Int, _ reason: String) -> HTTPResponse {
         Self.secured(.text(status, reason))
     }
 
@@ -60,7 +60,7 @@ final class AdminHandler: HTTPSite {
     func stop() { hasStopped = true }
 
     /// The answer with the fields of every answer.
-    private static func secured(_ answer: HTTPAnswer) -> HTTPAnswer {
+    private static func secured(_ answer: HTTPResponse) -> HTTPResponse {
         var answer = answer
         for (name, value) in always where !answer.fields.contains(where: { $0.name == name }) {
             answer.fields.append((name, value))
@@ -78,10 +78,10 @@ final class AdminHandler: HTTPSite {
     ]
 }
 
-extension HTTPAnswer {
+extension HTTPResponse {
     static func text(
         _ status: Int, _ line: String, _ fields: [(name: String, value: String)] = []
-    ) -> HTTPAnswer {
-        HTTPAnswer(status, fields: fields, body: Array("\(line)\n".utf8))
+    ) -> HTTPResponse {
+        HTTPResponse(status, fields: fields, body: Array("\(line)\n".utf8))
     }
 }

@@ -35,8 +35,8 @@ package struct AdminSite: AdminPages {
         ("/explain", "a page that shows why evidence gets its verdict, if it is switched on"),
     ]
 
-    package func answer(_ request: HTTPRequest) -> HTTPAnswer {
-        let page: () -> HTTPAnswer
+    package func answer(_ request: HTTPRequest) -> HTTPResponse {
+        let page: () -> HTTPResponse
         switch request.path {
         case "/": page = { index }
         case "/healthz": page = { health }
@@ -65,7 +65,7 @@ package struct AdminSite: AdminPages {
         return request.method == .post && request.body == nil ? Self.explainBytes : nil
     }
 
-    private func explanation(_ request: HTTPRequest) -> HTTPAnswer {
+    private func explanation(_ request: HTTPRequest) -> HTTPResponse {
         if let refusal = refusal(ofExplain: request) { return refusal }
         guard let latest = monitor.latest else { return .text(503, "starting") }
         let end = clock() + UInt64(Self.pageSeconds) * 1_000_000_000
@@ -75,7 +75,7 @@ package struct AdminSite: AdminPages {
     }
 
     /// The reason not to serve a request to `/explain`, beside those of every path.
-    private func refusal(ofExplain request: HTTPRequest) -> HTTPAnswer? {
+    private func refusal(ofExplain request: HTTPRequest) -> HTTPResponse? {
         guard explains else {
             return .text(404, "/explain is off: --admin-explain, or explain = true in [admin]")
         }
@@ -85,7 +85,7 @@ package struct AdminSite: AdminPages {
         return nil
     }
 
-    private var index: HTTPAnswer {
+    private var index: HTTPResponse {
         .text(200, Self.paths.map { "\($0.path)  \($0.description)" }.joined(separator: "\n"))
     }
 
@@ -95,7 +95,7 @@ package struct AdminSite: AdminPages {
         return age / 1_000_000_000
     }
 
-    private var health: HTTPAnswer {
+    private var health: HTTPResponse {
         guard let latest = monitor.latest else { return .text(200, "ok: starting") }
         if let seconds = stuckSeconds(latest.age, latest.state) {
             return .text(503, "the server's event loop has not run for \(seconds) s")
@@ -103,7 +103,7 @@ package struct AdminSite: AdminPages {
         return .text(200, "ok")
     }
 
-    private var readiness: HTTPAnswer {
+    private var readiness: HTTPResponse {
         guard let latest = monitor.latest else { return .text(503, "starting") }
         if let seconds = stuckSeconds(latest.age, latest.state) {
             return .text(503, "the server's event loop has not run for \(seconds) s")
@@ -116,22 +116,22 @@ package struct AdminSite: AdminPages {
         }
     }
 
-    private var metrics: HTTPAnswer {
+    private var metrics: HTTPResponse {
         guard let latest = monitor.latest else { return .text(503, "starting") }
         return metricsPage.answer {
-            HTTPAnswer(
+            HTTPResponse(
                 200, contentType: "text/plain; version=0.0.4; charset=utf-8",
                 body: MetricsPage(latest.state, age: latest.age, process: .own).text)
         }
     }
 
-    private var status: HTTPAnswer {
+    private var status: HTTPResponse {
         guard let latest = monitor.latest else { return .text(503, "starting") }
         return statusPage.answer {
             let page = StatusPage(
                 latest.state, latest.history, process: .own,
                 stuckSeconds: stuckSeconds(latest.age, latest.state))
-            return HTTPAnswer(
+            return HTTPResponse(
                 200, contentType: "text/html; charset=utf-8", body: Array(page.html.utf8))
         }
     }
@@ -143,7 +143,7 @@ package struct AdminSite: AdminPages {
 /// a processor at any request rate, and concurrent requests wait for one rendering at most.
 private final class CachedPage: Sendable {
     private struct Kept {
-        let answer: HTTPAnswer
+        let answer: HTTPResponse
         let end: UInt64
     }
 
@@ -151,7 +151,7 @@ private final class CachedPage: Sendable {
 
     private static let keptPerCost: UInt64 = 10
 
-    func answer(_ make: () -> HTTPAnswer) -> HTTPAnswer {
+    func answer(_ make: () -> HTTPResponse) -> HTTPResponse {
         kept.withLock { kept in
             let start = SystemClock.monotonicNanoseconds
             if let kept, start < kept.end { return kept.answer }

@@ -19,7 +19,7 @@ final class SmallServer {
 
         func intake(of request: HTTPRequest) -> HTTPIntake {
             request.path == "/head"
-                ? .answer(HTTPAnswer(200, body: Array("head".utf8)))
+                ? .answer(HTTPResponse(200, body: Array("head".utf8)))
                 : .body(limit: Self.bodyLimit)
         }
 
@@ -30,13 +30,13 @@ final class SmallServer {
                 held.append(reply)
                 didHold.signal()
             case "/large":
-                reply.send(HTTPAnswer(200, body: [UInt8](repeating: 0x61, count: 256 << 10)))
-            default: reply.send(HTTPAnswer(200, body: request.body ?? []))
+                reply.send(HTTPResponse(200, body: [UInt8](repeating: 0x61, count: 256 << 10)))
+            default: reply.send(HTTPResponse(200, body: request.body ?? []))
             }
         }
 
-        func problem(_ status: Int, _ reason: String) -> HTTPAnswer {
-            HTTPAnswer(status, body: Array(reason.utf8))
+        func problem(_ status: Int, _ reason: String) -> HTTPResponse {
+            HTTPResponse(status, body: Array(reason.utf8))
         }
     }
 

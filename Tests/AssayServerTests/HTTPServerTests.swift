@@ -150,7 +150,7 @@ struct HTTPServerTests {
         try server.waitForHeld(1)
         func send(_ index: Int, _ text: String) throws -> Bool {
             try server.withSite { site in
-                defer { site.held[index].send(HTTPAnswer(200, body: Array(text.utf8))) }
+                defer { site.held[index].send(HTTPResponse(200, body: Array(text.utf8))) }
                 return site.held[index].isOpen
             }
         }
@@ -172,7 +172,7 @@ struct HTTPServerTests {
         try client.send(Array("GET /held HTTP/1.1\r\n\(Self.host)\r\n".utf8))
         try server.waitForHeld(1)
         client.reset()
-        try server.withSite { $0.held[0].send(HTTPAnswer(200, body: [])) }
+        try server.withSite { $0.held[0].send(HTTPResponse(200, body: [])) }
         let answer = try server.exchange("GET / HTTP/1.1\r\n\(Self.last)\r\n")
         #expect(SmallServer.statuses(answer) == [200])
     }

@@ -19,7 +19,7 @@ struct HostileExplainTests {
 
         func bodyLimit(of request: HTTPRequest) -> Int? { site.bodyLimit(of: request) }
 
-        func answer(_ request: HTTPRequest) -> HTTPAnswer {
+        func answer(_ request: HTTPRequest) -> HTTPResponse {
             if request.body != nil {
                 begun.signal()
                 mayEnd.wait()

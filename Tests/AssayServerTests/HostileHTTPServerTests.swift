@@ -67,7 +67,7 @@ struct HostileHTTPServerTests {
         try server.waitForHeld(1)
         try server.advance(milliseconds: 1_000_000)
         #expect(!client.hasMore(milliseconds: 0))
-        try server.withSite { $0.held[0].send(HTTPAnswer(200, body: [0x61])) }
+        try server.withSite { $0.held[0].send(HTTPResponse(200, body: [0x61])) }
         client.finishWriting()
         let text = String(decoding: try client.receiveToEnd(), as: UTF8.self)
         #expect(SmallServer.statuses(text) == [200])

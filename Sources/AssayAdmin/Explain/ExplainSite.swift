@@ -12,10 +12,10 @@ struct ExplainSite {
     let isLate: () -> Bool
 
     /// The page with an empty form.
-    var form: HTTPAnswer { page(200, ExplainPage(apps: names)) }
+    var form: HTTPResponse { page(200, ExplainPage(apps: names)) }
 
     /// Explains what the form sent.
-    func answer(_ body: [UInt8], contentType: String) -> HTTPAnswer {
+    func answer(_ body: [UInt8], contentType: String) -> HTTPResponse {
         let form: MultipartForm
         do throws(MultipartError) {
             form = try MultipartForm(body.span, contentType: contentType)
@@ -83,14 +83,14 @@ struct ExplainSite {
 
     private var names: [String] { apps.keys.sorted() }
 
-    private func refused(_ problem: String) -> HTTPAnswer {
+    private func refused(_ problem: String) -> HTTPResponse {
         var page = ExplainPage(apps: names)
         page.problem = problem
         return self.page(400, page)
     }
 
-    private func page(_ status: Int, _ page: ExplainPage) -> HTTPAnswer {
-        HTTPAnswer(
+    private func page(_ status: Int, _ page: ExplainPage) -> HTTPResponse {
+        HTTPResponse(
             status, contentType: "text/html; charset=utf-8",
             // A browser hides the origin of a form's request under the stricter policy.
             fields: [("Referrer-Policy", "same-origin")], body: Array(page.html.utf8))

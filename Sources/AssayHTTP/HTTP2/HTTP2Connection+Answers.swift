@@ -4,18 +4,15 @@ import CNghttp2
 final class HTTP2Answer {
     fileprivate var body: [UInt8]
     /// The index of the next byte to be written.
-    fileprivate var next: Int
+    fileprivate var next = 0
     fileprivate var trailers: HTTP2Fields?
     /// Whether more follows.
     fileprivate var isOpen: Bool
     /// Whether nghttp2 waits for more.
     fileprivate var isDeferred = false
 
-    fileprivate init(
-        _ body: [UInt8], from next: Int, _ trailers: HTTP2Fields?, isOpen: Bool
-    ) {
+    fileprivate init(_ body: [UInt8], _ trailers: HTTP2Fields?, isOpen: Bool) {
         self.body = body
-        self.next = next
         self.trailers = trailers
         self.isOpen = isOpen
     }
@@ -29,18 +26,16 @@ extension HTTP2Connection {
     /// Answers a request. The answer to a stream that has ended is dropped: the peer gave it up
     /// in bytes that were received with the rest of the request.
     ///
-    /// - Parameters:
-    ///   - start: the index of the first byte of the answer in `body`.
-    ///   - isOpen: whether `append` and `finish` follow.
+    /// - Parameter isOpen: whether `append` and `finish` follow.
     package func answer(
-        _ stream: Int32, _ fields: HTTP2Fields, body: [UInt8], from start: Int = 0,
+        _ stream: Int32, _ fields: HTTP2Fields, body: [UInt8],
         trailers: HTTP2Fields? = nil, isOpen: Bool = false
     ) {
         guard isOpenStream(stream) else { return }
-        let hasBody = body.count > start || trailers != nil || isOpen
+        let hasBody = !body.isEmpty || trailers != nil || isOpen
         if hasBody {
-            answers[stream] = HTTP2Answer(body, from: start, trailers, isOpen: isOpen)
-            unwrittenBytes += body.count - start
+            answers[stream] = HTTP2Answer(body, trailers, isOpen: isOpen)
+            unwrittenBytes += body.count
         }
         unsafe fields.withPairs { pairs in
             guard hasBody else {

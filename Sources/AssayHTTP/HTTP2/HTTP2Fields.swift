@@ -1,3 +1,4 @@
+import AssayBytes
 import CNghttp2
 
 /// The fields of a head or of trailers, encoded once for all the answers that have them.
@@ -9,11 +10,37 @@ package struct HTTP2Fields: Sendable {
     /// - Parameter fields: names are in lower case.
     package init(_ fields: [(name: String, value: String)]) {
         lengths.reserveCapacity(fields.count)
-        for (name, value) in fields {
-            bytes += name.utf8
-            bytes += value.utf8
-            lengths.append((name.utf8.count, value.utf8.count))
+        for (name, value) in fields { append(name, value) }
+    }
+
+    /// The head of a response.
+    ///
+    /// - Parameters:
+    ///   - length: of the body; nil if its end is not known yet.
+    ///   - seconds: the time, since 1970.
+    package init(_ response: HTTPResponse, length: Int?, at seconds: Int64) {
+        bytes.reserveCapacity(Self.usualBytes)
+        lengths.reserveCapacity(Self.usualCount + response.fields.count)
+        append(":status", String(response.status))
+        let start = bytes.count
+        bytes += "date".utf8
+        HTTPDate.append(secondsSince1970: seconds, to: &bytes)
+        lengths.append((4, bytes.count - start - 4))
+        if response.canHaveBody {
+            if let type = response.contentType { append("content-type", type) }
+            if let length { append("content-length", String(length)) }
         }
+        for (name, value) in HTTPResponse.everywhere { append(name.lowercased(), value) }
+        for (name, value) in response.fields { append(name.lowercased(), value) }
+    }
+
+    /// Bytes and number of fields of the usual head.
+    private static let (usualBytes, usualCount) = (256, 6)
+
+    private mutating func append(_ name: String, _ value: String) {
+        bytes += name.utf8
+        bytes += value.utf8
+        lengths.append((name.utf8.count, value.utf8.count))
     }
 
     /// Passes the fields as nghttp2 has them, which copies them.

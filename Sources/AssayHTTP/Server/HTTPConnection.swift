@@ -126,7 +126,7 @@ final class HTTPConnection {
         server.arrivingBodies += 1
         arriving = request
         phase = .body
-        if request.awaitsInterim { stream.write(HTTPAnswer.interim) }
+        if request.awaitsInterim { stream.write(HTTP1Writer.interim) }
     }
 
     /// Returns false if bytes are missing.
@@ -171,7 +171,7 @@ final class HTTPConnection {
     }
 
     /// Answers a request without passing it on, and ends the connection.
-    private func sendLast(_ answer: HTTPAnswer) {
+    private func sendLast(_ answer: HTTPResponse) {
         dropBody()
         closes = true
         write(bytes(of: answer))
@@ -182,7 +182,13 @@ final class HTTPConnection {
         phase == .answering && number == self.number && !stream.isClosing
     }
 
-    func bytes(of answer: HTTPAnswer) -> [UInt8] { answer.bytes(closes: closes, isHead: isHead) }
+    func bytes(of answer: HTTPResponse) -> [UInt8] {
+        var bytes: [UInt8] = []
+        HTTP1Writer.append(
+            answer, closes: closes, isHead: isHead, at: SystemClock.wallMilliseconds / 1000,
+            to: &bytes)
+        return bytes
+    }
 
     func write(_ bytes: [UInt8]) { stream.write(bytes) }
 

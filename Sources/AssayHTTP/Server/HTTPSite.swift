@@ -8,12 +8,12 @@ package protocol HTTPSite: AnyObject {
     func answer(_ request: HTTPRequest, _ reply: HTTPReply)
 
     /// The answer that reports an error, in the form of the site.
-    func problem(_ status: Int, _ reason: String) -> HTTPAnswer
+    func problem(_ status: Int, _ reason: String) -> HTTPResponse
 }
 
 extension HTTPSite {
     /// The answer where others use up what the request needs.
-    package var busy: HTTPAnswer {
+    package var busy: HTTPResponse {
         var answer = problem(503, "busy with other requests: try again")
         answer.fields.append(("Retry-After", "1"))
         return answer
@@ -24,7 +24,7 @@ extension HTTPSite {
 package enum HTTPIntake {
     /// The answer needs no body. It is written at once, and the connection ends: a body can
     /// follow.
-    case answer(HTTPAnswer)
+    case answer(HTTPResponse)
     /// The site answers once the body has arrived, of at most this number of bytes.
     case body(limit: Int)
 }
@@ -43,7 +43,7 @@ package struct HTTPReply {
     /// Whether the connection still waits for the answer.
     package var isOpen: Bool { connection.isAwaitingAnswer(number) }
 
-    package func send(_ answer: HTTPAnswer) {
+    package func send(_ answer: HTTPResponse) {
         write(bytes(of: answer))
         end()
     }
@@ -51,7 +51,7 @@ package struct HTTPReply {
     // MARK: An answer in parts
 
     /// The bytes of the response, for `write`.
-    package func bytes(of answer: HTTPAnswer) -> [UInt8] {
+    package func bytes(of answer: HTTPResponse) -> [UInt8] {
         isOpen ? connection.bytes(of: answer) : []
     }
 

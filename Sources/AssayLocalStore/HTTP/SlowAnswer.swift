@@ -4,7 +4,7 @@ import AssayIO
 /// An answer that a fault delays, slows or cuts. Used on its loop's thread.
 enum SlowAnswer {
     static func send(
-        _ answer: HTTPAnswer, _ delivery: StoreAnswer.Delivery, _ reply: HTTPReply,
+        _ answer: HTTPResponse, _ delivery: StoreAnswer.Delivery, _ reply: HTTPReply,
         on loop: EventLoop
     ) {
         guard let timer = try? AssayIO.Timer(on: loop) else { return reply.close() }

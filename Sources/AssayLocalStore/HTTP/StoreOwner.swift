@@ -108,15 +108,15 @@ final class StoreOwner: HTTPSite {
         work()
     }
 
-    func problem(_ status: Int, _ reason: String) -> HTTPAnswer {
-        HTTPAnswer(.problem(status, reason))
+    func problem(_ status: Int, _ reason: String) -> HTTPResponse {
+        HTTPResponse(.problem(status, reason))
     }
 
     private func send(_ answer: StoreAnswer, _ reply: HTTPReply) {
         guard answer.delivery != StoreAnswer.Delivery() else {
-            return reply.send(HTTPAnswer(answer))
+            return reply.send(HTTPResponse(answer))
         }
-        SlowAnswer.send(HTTPAnswer(answer), answer.delivery, reply, on: loop)
+        SlowAnswer.send(HTTPResponse(answer), answer.delivery, reply, on: loop)
     }
 
     // MARK: Notifications
@@ -175,11 +175,12 @@ extension StoreRequest {
     }
 }
 
-extension HTTPAnswer {
+extension HTTPResponse {
     fileprivate init(_ answer: StoreAnswer) {
         self.init(
-            answer.status, contentType: answer.type, fields: answer.fields, body: answer.body)
-        if contentType.hasPrefix("text/html") {
+            answer.status, contentType: answer.body.isEmpty ? nil : answer.type,
+            fields: answer.fields, body: answer.body)
+        if contentType?.hasPrefix("text/html") == true {
             let policy =
                 "default-src 'none'; style-src \(StoreStyle.source); form-action 'self'; "
                 + "frame-ancestors 'none'"

@@ -1,3 +1,4 @@
+import AssayHTTP
 import AssayIO
 import AssayWire
 
@@ -229,9 +230,9 @@ final class FrameSession: Session {
             // A client of HTTP gets an answer that it can show.
             guard other == .http1 else { return connection.end(head) }
             connection.answer { output in
-                HTTPResponse.append(
-                    HTTPProblem(head), HTTPResponseStyle(closes: true),
-                    at: connection.context.server.fixed.clock(), to: &output)
+                HTTP1Writer.append(
+                    HTTPResponseStyle().response(to: HTTPProblem(head)), closes: true,
+                    at: connection.context.server.fixed.clock().seconds, to: &output)
                 return 1
             }
             return connection.end(nil)
@@ -284,14 +285,22 @@ final class FrameSession: Session {
     func form(of id: UInt64) -> any AnswerForm { FrameForm() }
 
     func answer(_ head: ResponseHead, _ connection: Connection) {
-        answer(to: head.id, connection) { connection.context.codec.encodeFrame(head, into: &$0) }
+        connection.answer { output in
+            connection.context.codec.encodeFrame(head, into: &output)
+            return 1
+        }
     }
 
     func answer(
-        to id: UInt64, _ connection: Connection, _ appendAnswer: (inout [UInt8]) -> Void
+        to id: UInt64, _ connection: Connection,
+        _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void
     ) {
         connection.answer { output in
-            appendAnswer(&output)
+            do throws(AnswerFault) {
+                try appendResult(&output)
+            } catch {
+                connection.context.codec.encodeFrame(.lost(id), into: &output)
+            }
             return 1
         }
     }

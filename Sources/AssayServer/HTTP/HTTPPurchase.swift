@@ -66,25 +66,23 @@ extension Entitlements {
     }
 }
 
-extension HTTPResponse {
+extension Verification {
     /// The answer of OpenIAP's contract.
-    static func purchaseJSON(
-        _ verification: Verification, withPayload: Bool, at now: Timestamp
-    ) -> [UInt8] {
-        let state = HTTPPurchaseState(verification, at: now)
+    func purchaseJSON(withPayload: Bool, at now: Timestamp) -> [UInt8] {
+        let state = HTTPPurchaseState(self, at: now)
         var writer = JSONWriter(capacity: 256)
         writer.object { object in
             object.member("store", "apple")
             object.member("isValid", state.isValid)
             object.member("state", state.rawValue)
-            if case .transaction(let transaction)? = verification.evidence {
+            if case .transaction(let transaction)? = evidence {
                 object.member("productId", transaction.payload.productId)
             }
-            object.member("environment", verification.environment?.rawValue)
+            object.member("environment", environment?.rawValue)
             // Not in the contract, whose clients ignore unknown members.
-            if verification.verdict != .valid { object.member("detail", verification.detail) }
+            if verdict != .valid { object.member("detail", detail) }
             if withPayload {
-                for member in VerificationReport(verification).members {
+                for member in VerificationReport(self).members {
                     object.member("clientPayload", raw: member.text)
                 }
             }

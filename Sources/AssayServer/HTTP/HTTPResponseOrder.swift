@@ -71,7 +71,7 @@ struct HTTPResponseOrder {
         } while next < slots.count && slots[next].response != nil
         if next < slots.count, slots[next].awaitsInterim {
             slots[next].awaitsInterim = false
-            output += HTTPAnswer.interim
+            output += HTTP1Writer.interim
         }
         trim()
         return count

@@ -189,6 +189,8 @@ enum HTTPMediaType {
         }
     }
 
+    static let jsonName = "application/json"
+    static let problemName = "application/problem+json"
     static let linesName = "application/x-ndjson"
 
     static let names =

@@ -10,17 +10,62 @@ extension HTTPSession {
     func form(of id: UInt64) -> any AnswerForm { responses[id] }
 
     func answer(
-        to id: UInt64, _ connection: Connection, _ appendAnswer: (inout [UInt8]) -> Void
+        to id: UInt64, _ connection: Connection,
+        _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void
     ) {
+        let now = time(connection).seconds
+        write(id, connection) { output, format in
+            let start = output.count
+            do throws(AnswerFault) {
+                try appendResult(&output)
+            } catch {
+                output.removeLast(output.count - start)
+                let response = format.response(to: HTTPProblem(error))
+                return Self.append(response, format, at: now, to: &output)
+            }
+            guard !format.isLine else { return HTTP1Writer.makeChunk(from: start, in: &output) }
+            HTTP1Writer.insertHead(
+                of: format.response, at: start, closes: format.closes, at: now, into: &output)
+        }
+    }
+
+    func answer(to id: UInt64, _ response: HTTPResponse, _ connection: Connection) {
+        let now = time(connection).seconds
+        write(id, connection) { Self.append(response, $1, at: now, to: &$0) }
+    }
+
+    func answer(to id: UInt64, _ problem: HTTPProblem, _ connection: Connection) {
+        answer(to: id, responses[id].response(to: problem), connection)
+    }
+
+    private static func append(
+        _ response: HTTPResponse, _ format: HTTPResponseStyle, at now: Int64,
+        to output: inout [UInt8]
+    ) {
+        guard format.isLine else {
+            return HTTP1Writer.append(
+                response, closes: format.closes, isHead: format.isHead, at: now, to: &output)
+        }
+        let start = output.count
+        output += response.body
+        HTTP1Writer.makeChunk(from: start, in: &output)
+    }
+
+    /// Writes the response to a request when its turn comes.
+    func write(
+        _ id: UInt64, _ connection: Connection,
+        _ append: (inout [UInt8], HTTPResponseStyle) -> Void
+    ) {
+        let format = responses[id]
         guard !responses.isNext(id) else {
             return connection.answer { output in
-                appendAnswer(&output)
+                append(&output, format)
                 return responses.didWriteNext(into: &output)
             }
         }
         guard connection.canWrite else { return }
         var response: [UInt8] = []
-        appendAnswer(&response)
+        append(&response, format)
         responses.keep(response, for: id)
         connection.updateBudget()
     }
@@ -50,13 +95,10 @@ extension HTTPSession {
         guard head != .idle else { return }
         let id = lastId(connection)
         guard responses.isOpen(id) else { return }
-        let format = responses[id]
         var problem = HTTPProblem(head, isArriving: true)
         // A connection-level error ends the stream, whatever its reason.
         if head.status == .unavailable { problem.status = 503 }
-        answer(to: id, connection) { output in
-            HTTPResponse.append(problem, format, at: time(connection), to: &output)
-        }
+        answer(to: id, problem, connection)
     }
 
     /// The id of the arriving request, whose response ends the connection.

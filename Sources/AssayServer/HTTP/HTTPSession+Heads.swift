@@ -93,7 +93,7 @@ extension HTTPSession {
         responses[id].closes = current.closes
         if head.expectsContinue, responses.requestBody(of: id) {
             connection.answer { output in
-                output += HTTPAnswer.interim
+                output += HTTP1Writer.interim
                 return 0
             }
         }

@@ -7,13 +7,14 @@ import AssayWire
 extension HTTPSession {
     /// Writes the head of the response, before the first line arrives.
     func beginLines(_ id: UInt64, asksForBody: Bool, _ connection: Connection) {
-        let format = responses[id]
         // Behind another response the client gets no interim one, and sends the body unasked.
         let isInterim = asksForBody && responses.isNext(id)
-        answer(to: id, connection) { output in
-            if isInterim { output += HTTPAnswer.interim }
-            HTTPResponse.appendHeadOfLines(
-                format, at: connection.context.server.fixed.clock(), to: &output)
+        let now = time(connection).seconds
+        write(id, connection) { output, format in
+            if isInterim { output += HTTP1Writer.interim }
+            HTTP1Writer.appendHead(
+                ofChunked: format.response(200, HTTPMediaType.linesName), closes: format.closes,
+                at: now, to: &output)
         }
     }
 
@@ -53,7 +54,7 @@ extension HTTPSession {
     func endLines(_ format: HTTPResponseStyle, _ connection: Connection) {
         answerLine(nil, format, connection)
         let id = responses.begin(format)
-        answer(to: id, connection) { $0 += HTTPResponse.endOfLines }
+        write(id, connection) { output, _ in output += HTTP1Writer.lastChunk }
     }
 
     /// Has a line answered: the one that was collected, or another. Empty lines have no answer.

@@ -83,10 +83,14 @@ extension HTTPProblem {
         404, .unimplemented,
         "the app entry has no app-apple-id, by which it knows its own retention requests")
 
-    /// A retention request that was not verified gets no signature.
-    static func refusedRequest(_ verification: Verification) -> Self {
-        HTTPProblem(
-            403, .permissionDenied,
-            "the request is \(verification.verdict.name): \(verification.detail)")
+    init(_ fault: AnswerFault) {
+        switch fault {
+        case .question(let problem): self.init(400, .invalidArgument, problem)
+        case .signing(let failure): self.init(failure)
+        case .refused(let request):
+            self.init(
+                403, .permissionDenied,
+                "the request is \(request.verdict.name): \(request.detail)")
+        }
     }
 }

@@ -13,18 +13,12 @@ extension RequestSession {
 
     /// Answers with JSON.
     func answer(_ json: [UInt8], to id: UInt64, _ connection: Connection) {
-        let format = self[format: id]
-        answer(to: id, connection) { output in
-            HTTPResponse.append(200, json: json, format, at: time(connection), to: &output)
-        }
+        answer(to: id, self[format: id].response(json: json), connection)
     }
 
     /// Answers a call of the services with a message.
     func answer(_ message: [UInt8], _ form: RPCForm, to id: UInt64, _ connection: Connection) {
-        let format = self[format: id]
-        answer(to: id, connection) { output in
-            HTTPResponse.append(message, form, format, at: time(connection), to: &output)
-        }
+        answer(to: id, connection) { form.append(message, to: &$0) }
     }
 
     /// Answers with the result of a call, or with the reason of a refusal.
@@ -38,22 +32,14 @@ extension RequestSession {
         }
         switch head.result {
         case .health(let serving):
-            let json: [UInt8] = Array(
-                (serving ? #"{"status":"SERVING"}"# : #"{"status":"NOT_SERVING"}"#).utf8)
-            answer(to: head.id, connection) { output in
-                HTTPResponse.append(
-                    serving ? 200 : 503, json: json, format, at: time(connection), to: &output)
-            }
-        case .info(let info):
-            answer(to: head.id, connection) { output in
-                HTTPResponse.append(200, json: info.json, format, at: time(connection), to: &output)
-            }
+            let json = serving ? #"{"status":"SERVING"}"# : #"{"status":"NOT_SERVING"}"#
+            let response = format.response(serving ? 200 : 503, json: Array(json.utf8))
+            answer(to: head.id, response, connection)
+        case .info(let info): answer(info.json, to: head.id, connection)
         case .none, .verification, .pong, .resolution, .fetched:
             let problem = HTTPProblem(
                 head, isArriving: isArriving(head.id), isFetch: format.isFetch)
-            answer(to: head.id, connection) { output in
-                HTTPResponse.append(problem, format, at: time(connection), to: &output)
-            }
+            answer(to: head.id, problem, connection)
         }
     }
 
@@ -61,11 +47,10 @@ extension RequestSession {
     func refuse(_ id: UInt64, _ problem: HTTPProblem, _ connection: Connection) {
         guard isOpen(id) else { return }
         connection.telemetry.metrics.didAnswerAtOnce(.unknown, problem.head(id))
-        let format = self[format: id]
-        if format.content.isApple { connection.telemetry.logRefusedReceipt(problem.detail) }
-        answer(to: id, connection) { output in
-            HTTPResponse.append(problem, format, at: time(connection), to: &output)
+        if self[format: id].content.isApple {
+            connection.telemetry.logRefusedReceipt(problem.detail)
         }
+        answer(to: id, problem, connection)
     }
 
     /// Answers with the OpenAPI document.
@@ -74,14 +59,9 @@ extension RequestSession {
             return connection.answerAtOnce(.info, .memoryExhausted(id))
         }
         connection.answerAtOnce(.info, ResponseHead(id: id)) {
-            answer(to: id, document: openAPIDocument, connection)
-        }
-    }
-
-    func answer(to id: UInt64, document: [UInt8], _ connection: Connection) {
-        let format = self[format: id]
-        answer(to: id, connection) { output in
-            HTTPResponse.append(document: document, format, at: time(connection), to: &output)
+            let format = self[format: id]
+            let document = format.response(200, HTTPMediaType.jsonName, body: openAPIDocument)
+            answer(to: id, document, connection)
         }
     }
 
@@ -93,16 +73,12 @@ extension RequestSession {
     ) {
         connection.telemetry.metrics.didAnswerAtOnce(.unknown, ResponseHead(id: id))
         let format = self[format: id]
-        var fields = "Allow: \(methods)\r\n"
+        var fields: [HTTPResponse.Field] = [("Allow", methods)]
         if format.origin != nil, !requestFields.isEmpty {
-            fields +=
-                "Access-Control-Allow-Methods: \(methods)\r\n"
-                + "Access-Control-Allow-Headers: \(requestFields)\r\n"
+            fields.append(("Access-Control-Allow-Methods", methods))
+            fields.append(("Access-Control-Allow-Headers", requestFields))
         }
-        answer(to: id, connection) { output in
-            HTTPResponse.append(
-                204, type: "", [], fields: fields, format, at: time(connection), to: &output)
-        }
+        answer(to: id, format.response(204, nil, fields), connection)
     }
 }
 

@@ -11,7 +11,6 @@ extension RequestSession {
         _ connection: Connection
     ) -> HTTPResponseStyle {
         var format = HTTPResponseStyle()
-        format.isHTTP2 = isHTTP2
         format.isHead = head.method == .head
         if let content = target?.content(head, bytes, isHTTP2: isHTTP2) {
             format.content = content

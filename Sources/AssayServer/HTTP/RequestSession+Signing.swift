@@ -55,25 +55,16 @@ extension RequestSession {
     }
 }
 
-extension HTTPResponseStyle {
-    /// Appends the body of an answer to a retention request. A request that was refused gets none.
-    func append(
-        _ verification: Verification, to respond: RetentionResponder, at now: Timestamp,
-        output: inout [UInt8]
-    ) {
-        do throws(HTTPProblem) {
-            guard verification.verdict == .valid,
-                case .realtimeRequest(let request)? = verification.evidence
-            else { throw .refusedRequest(verification) }
-            let json: [UInt8]
-            do throws(SigningFailure) {
-                json = try respond(request.payload)
-            } catch {
-                throw HTTPProblem(error)
-            }
-            HTTPResponse.append(200, json: json, self, at: now, to: &output)
+extension Verification {
+    /// The signed answer to a retention request. A request that was refused gets none.
+    func answered(by respond: RetentionResponder) throws(AnswerFault) -> [UInt8] {
+        guard verdict == .valid, case .realtimeRequest(let request)? = evidence else {
+            throw .refused(self)
+        }
+        do throws(SigningFailure) {
+            return try respond(request.payload)
         } catch {
-            HTTPResponse.append(error, self, at: now, to: &output)
+            throw .signing(error)
         }
     }
 }

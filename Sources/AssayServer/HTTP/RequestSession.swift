@@ -18,8 +18,10 @@ protocol RequestSession: Session {
     func began(of id: UInt64, _ connection: Connection) -> UInt64?
     /// Records the message of a call, before it is performed.
     func didRead(_ request: RPCRequest, of id: UInt64)
-    /// Answers with a document, which is the same for all.
-    func answer(to id: UInt64, document: [UInt8], _ connection: Connection)
+    /// Answers with a response that is complete.
+    func answer(to id: UInt64, _ response: HTTPResponse, _ connection: Connection)
+    /// Answers with the reason why there is no result.
+    func answer(to id: UInt64, _ problem: HTTPProblem, _ connection: Connection)
     /// Writes the head of the answer to a batch, before the first line arrives.
     ///
     /// - Parameter asksForBody: whether the client waits for an interim response.

@@ -8,52 +8,74 @@ extension HTTP2Session {
     func form(of id: UInt64) -> any AnswerForm { self[format: id] }
 
     func answer(
-        to id: UInt64, _ connection: Connection, _ appendAnswer: (inout [UInt8]) -> Void
+        to id: UInt64, _ connection: Connection,
+        _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void
     ) {
-        guard let (stream, line) = stream(of: id), isOpen(id), connection.canWrite else { return }
+        guard isOpen(id), connection.canWrite else { return }
+        var result: [UInt8] = []
+        do throws(AnswerFault) {
+            try appendResult(&result)
+        } catch {
+            return answer(to: id, HTTPProblem(error), connection)
+        }
+        guard let stream = begin(id, result, connection) else { return }
+        if case .rpc(let form) = stream.format.content, form.framing == .grpc {
+            engine.answer(
+                stream.number, .grpc(form), body: result, trailers: HTTP2Fields.grpcTrailers)
+        } else {
+            let head = HTTP2Fields(
+                stream.format.response, length: result.count, at: time(connection).seconds)
+            engine.answer(stream.number, head, body: result)
+        }
+        touch(connection, answers: 1)
+    }
+
+    /// Answers share the memory of a document.
+    func answer(to id: UInt64, _ response: HTTPResponse, _ connection: Connection) {
+        guard isOpen(id), connection.canWrite,
+            let stream = begin(id, response.body, connection)
+        else { return }
+        let head = HTTP2Fields(
+            response, length: response.body.count, at: time(connection).seconds)
+        engine.answer(stream.number, head, body: stream.format.isHead ? [] : response.body)
+        touch(connection, answers: 1)
+    }
+
+    func answer(to id: UInt64, _ problem: HTTPProblem, _ connection: Connection) {
+        let format = self[format: id]
+        guard case .rpc(let form) = format.content, form.item != nil || form.framing == .grpc else {
+            return answer(to: id, format.response(to: problem), connection)
+        }
+        let message = form.item == nil ? [] : form.body(form.message(problem))
+        guard isOpen(id), connection.canWrite, let stream = begin(id, message, connection) else {
+            return
+        }
+        // Trailers in the place of a head.
+        engine.answer(stream.number, .grpc(form, RPCStatus(problem)), body: [])
+        touch(connection, answers: 1)
+    }
+
+    /// Begins an answer, and completes one to a line or a message, whose stream has a head.
+    ///
+    /// - Returns: the stream, whose head is next; nil without one.
+    private func begin(
+        _ id: UInt64, _ result: [UInt8], _ connection: Connection
+    ) -> HTTP2Stream? {
+        guard let (stream, line) = stream(of: id) else { return nil }
         stream.didAnswer(id)
         guard line == 0 else {
             if stream.messages != nil {
-                return answerMessage(line, of: stream, connection, appendAnswer)
+                answerMessage(line, of: stream, connection, result)
+            } else {
+                answer(line, of: stream, connection, result)
             }
-            return answer(line, of: stream, connection, appendAnswer)
+            return nil
         }
-        var bytes: [UInt8] = []
-        appendAnswer(&bytes)
         stream.isAnswered = true
         // What arrives from here on is dropped.
         if !stream.isComplete { drop(stream) }
-        if case .rpc(let form) = stream.format.content, form.framing == .grpc,
-            bytes.first != Self.firstOfHead
-        {
-            engine.answer(
-                stream.number, HTTP2ResponseHead.grpc(form), body: bytes,
-                trailers: HTTP2ResponseHead.grpcTrailers)
-        } else {
-            let head = HTTP2ResponseHead(bytes)
-            engine.answer(stream.number, HTTP2Fields(head.fields), body: bytes, from: head.end)
-        }
-        touch(connection, answers: 1)
+        return stream
     }
-
-    /// Answers share the memory of the document.
-    func answer(to id: UInt64, document: [UInt8], _ connection: Connection) {
-        guard let (stream, _) = stream(of: id), isOpen(id), connection.canWrite else { return }
-        var format = stream.format
-        let hasBody = !format.isHead
-        format.isHead = true
-        var bytes: [UInt8] = []
-        HTTPResponse.append(document: document, format, at: time(connection), to: &bytes)
-        stream.isAnswered = true
-        if !stream.isComplete { drop(stream) }
-        engine.answer(
-            stream.number, HTTP2Fields(HTTP2ResponseHead(bytes).fields),
-            body: hasBody ? document : [])
-        touch(connection, answers: 1)
-    }
-
-    /// The first byte of a head of HTTP/1.1. A message of gRPC begins with its flags.
-    private static let firstOfHead = UInt8(ascii: "H")
 
     /// Has the connection write at the end of the turn.
     func touch(_ connection: Connection, answers: Int) {
@@ -76,11 +98,8 @@ extension HTTP2Session {
     }
 
     private func answerMessage(
-        _ number: UInt64, of stream: HTTP2Stream, _ connection: Connection,
-        _ appendAnswer: (inout [UInt8]) -> Void
+        _ number: UInt64, of stream: HTTP2Stream, _ connection: Connection, _ bytes: [UInt8]
     ) {
-        var bytes: [UInt8] = []
-        appendAnswer(&bytes)
         stream.messages?.didAnswer(number)
         append(bytes, to: stream, connection)
         endIfAnswered(stream, connection)
@@ -92,12 +111,12 @@ extension HTTP2Session {
 
     func beginLines(_ id: UInt64, asksForBody: Bool, _ connection: Connection) {
         guard let (stream, _) = stream(of: id) else { return }
-        var bytes: [UInt8] = []
-        HTTPResponse.appendHeadOfLines(stream.format, at: time(connection), to: &bytes)
         stream.isAnswered = true
         stream.lines = HTTPResponseOrder()
-        let fields = HTTP2Fields(HTTP2ResponseHead(bytes).fields)
-        engine.answer(stream.number, fields, body: [], isOpen: true)
+        let head = HTTP2Fields(
+            stream.format.response(200, HTTPMediaType.linesName), length: nil,
+            at: time(connection).seconds)
+        engine.answer(stream.number, head, body: [], isOpen: true)
         touch(connection, answers: 1)
     }
 
@@ -174,11 +193,9 @@ extension HTTP2Session {
     }
 
     private func answer(
-        _ line: UInt64, of stream: HTTP2Stream, _ connection: Connection,
-        _ appendAnswer: (inout [UInt8]) -> Void
+        _ line: UInt64, of stream: HTTP2Stream, _ connection: Connection, _ answer: [UInt8]
     ) {
-        var bytes: [UInt8] = []
-        appendAnswer(&bytes)
+        var bytes = answer
         guard stream.lines?.isNext(line) == true else {
             stream.lines?.keep(bytes, for: line)
             return

@@ -17,7 +17,7 @@ extension HTTP2Session {
     }
 
     private func head(of form: RPCForm, _ stream: HTTP2Stream) -> HTTP2Fields {
-        guard form.framing == .connectStream else { return HTTP2ResponseHead.grpc(form) }
+        guard form.framing == .connectStream else { return .grpc(form) }
         var fields: [(name: String, value: String)] = [
             (":status", "200"), ("content-type", form.type), RPCStatus.acceptedConnectEncodings,
         ]

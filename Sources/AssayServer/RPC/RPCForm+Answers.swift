@@ -8,35 +8,35 @@ import AssayWire
 extension RPCForm {
     // MARK: Messages
 
-    func message(
-        _ verification: Verification, _ call: VerifyCall, at now: Timestamp, by codec: MessageCodec
-    ) -> [UInt8] {
+    /// Appends the body of the answer to a verification.
+    func append(
+        _ verification: Verification, _ call: VerifyCall, at now: Timestamp,
+        by codec: MessageCodec, to output: inout [UInt8]
+    ) {
         var json: [UInt8]?
         if call.returnsVerifyReceiptJSON {
             json = verifyReceiptResponse(for: verification, requestDate: now)
         } else if call.returnsPayloadJSON {
             json = verification.evidence?.json
         }
-        var message: [UInt8] = numbered
-        codec.encodeVerifyResponse(
-            verification, withPayload: call.returnsTypedPayload, json: json, into: &message)
-        return coded(message)
+        let encode = { (message: inout [UInt8]) in
+            message += numbered
+            codec.encodeVerifyResponse(
+                verification, withPayload: call.returnsTypedPayload, json: json, into: &message)
+        }
+        guard self.codec == .proto, framing.hasStreams else {
+            var message: [UInt8] = []
+            encode(&message)
+            return append(coded(message), to: &output)
+        }
+        RPCFrame.append(to: &output, encode)
     }
 
     /// The answer to a retention request. A refused one gets the verification alone.
     func message(
         _ verification: Verification, to respond: RetentionResponder, by codec: MessageCodec
-    ) throws(HTTPProblem) -> [UInt8] {
-        var json: [UInt8]?
-        if verification.verdict == .valid,
-            case .realtimeRequest(let request)? = verification.evidence
-        {
-            do throws(SigningFailure) {
-                json = try respond(request.payload)
-            } catch {
-                throw HTTPProblem(error)
-            }
-        }
+    ) throws(AnswerFault) -> [UInt8] {
+        let json = verification.verdict == .valid ? try verification.answered(by: respond) : nil
         var message: [UInt8] = []
         codec.encodeVerifyResponse(verification, withPayload: false, json: json, into: &message)
         return coded(message)
@@ -116,14 +116,32 @@ extension RPCForm {
 
     // MARK: Bodies
 
+    /// An answer that was encoded as a message.
+    func answer(_ message: [UInt8], to id: UInt64) -> EncodedAnswer {
+        let limit = FrameLimits.response.frameBytes
+        guard message.count <= limit else {
+            return .refused(.answerTooLarge(id, message.count, limit: limit))
+        }
+        return .encoded(body(message))
+    }
+
     /// The body of a response with a message.
     func body(_ message: [UInt8]) -> [UInt8] {
-        guard framing.hasFrames else { return message }
+        var body: [UInt8] = []
+        append(message, to: &body)
+        return body
+    }
+
+    /// Appends the body of a response with a message.
+    func append(_ message: [UInt8], to output: inout [UInt8]) {
+        guard framing.hasFrames else { return output += message }
+        guard !framing.hasStreams else {
+            return RPCFrame.append(message: message.span, to: &output)
+        }
         var body: [UInt8] = []
         RPCFrame.append(message: message.span, to: &body)
-        guard !framing.hasStreams else { return body }
         RPCFrame.append(trailers: RPCStatus.ok.trailers.span, to: &body)
-        return framed(body)
+        output += framed(body)
     }
 
     /// The body of a response without a message, in a protocol with frames; of a stream its end.
@@ -147,47 +165,4 @@ enum RPCHealth: UInt64, Sendable {
     case serving = 1
     case notServing = 2
     case unknownService = 3
-}
-
-extension HTTPResponse {
-    /// Appends the answer to a call.
-    static func append(
-        _ message: [UInt8], _ form: RPCForm, _ format: HTTPResponseStyle, at now: Timestamp,
-        to output: inout [UInt8]
-    ) {
-        // The session writes its head: that of gRPC is always the same, a stream has one.
-        if form.framing.hasStreams { return output += form.body(message) }
-        append(
-            200, type: form.type, form.body(message), fields: exposed(format), format,
-            isText: false, at: now, to: &output)
-    }
-
-    /// Appends the refusal of a call.
-    static func append(
-        _ status: RPCStatus, _ form: RPCForm, fields: String, _ format: HTTPResponseStyle,
-        at now: Timestamp, to output: inout [UInt8]
-    ) {
-        let fields = fields + exposed(format)
-        if form.framing == .grpc {
-            // Trailers in the place of a head.
-            output += "HTTP/1.1 200 OK\r\nContent-Type: \(form.type)\r\n".utf8
-            output += status.trailers
-            output += "\r\n".utf8
-        } else if form.framing.hasFrames {
-            append(
-                200, type: form.type, form.body(status), fields: fields, format, isText: false,
-                at: now, to: &output)
-        } else {
-            append(
-                status.connectHTTPStatus, type: "application/json", status.connectJSON,
-                fields: fields, format, at: now, to: &output)
-        }
-    }
-
-    /// Lets a page of an allowed origin read the status, which some clients expect in the head.
-    private static func exposed(_ format: HTTPResponseStyle) -> String {
-        guard format.origin != nil else { return "" }
-        return "Access-Control-Expose-Headers: Grpc-Status, Grpc-Message, "
-            + "Grpc-Status-Details-Bin\r\n"
-    }
 }

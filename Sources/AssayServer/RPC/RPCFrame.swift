@@ -39,6 +39,17 @@ struct RPCFrame: Equatable, Sendable {
         append(0, message, to: &output)
     }
 
+    /// Appends a message that is written in its frame.
+    static func append(to output: inout [UInt8], _ write: (inout [UInt8]) -> Void) {
+        let start = output.count
+        output += [UInt8](repeating: 0, count: prefixBytes)
+        write(&output)
+        let length = UInt32(output.count - start - prefixBytes)
+        for (index, shift) in [24, 16, 8, 0].enumerated() {
+            output[start + 1 + index] = UInt8(truncatingIfNeeded: length >> UInt32(shift))
+        }
+    }
+
     /// Appends the last frame of an answer.
     static func append(trailers: Span<UInt8>, to output: inout [UInt8]) {
         append(Self.trailers, trailers, to: &output)

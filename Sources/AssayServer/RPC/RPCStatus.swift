@@ -101,6 +101,9 @@ struct RPCStatus: Equatable, Sendable {
     /// The trailers of gRPC-Web: a line each.
     var trailers: [UInt8] { fields.flatMap { "\($0.name): \($0.value)\r\n".utf8 } }
 
+    /// The fields that a page of another origin can read.
+    static let fieldNames = "Grpc-Status, Grpc-Message, Grpc-Status-Details-Bin"
+
     /// The compressions of requests, which each answer of gRPC names.
     static let acceptedEncodings = (name: "grpc-accept-encoding", value: "identity,gzip")
 

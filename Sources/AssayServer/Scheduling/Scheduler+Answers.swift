@@ -16,8 +16,9 @@ extension Scheduler {
                 resolver.take(item, of: slice[index], began: answers.began)
             } else if let outcome = answers.outcomes[index] {
                 let result = ReplyPort.Result.verified(outcome, began: answers.began)
-                slice[index].port.value.answer(result, at: now) {
-                    $0.append(contentsOf: answers.bytes[start..<end])
+                slice[index].port.value.answer(result, at: now) { output throws(AnswerFault) in
+                    if let fault = answers.faults[index] { throw fault }
+                    output.append(contentsOf: answers.bytes[start..<end])
                 }
             } else if let chain = answers.unknownChains[index] {
                 enqueueUnknownChain(slice[index], for: chain)
@@ -38,8 +39,8 @@ extension Scheduler {
         if let detail = job.refusedReceipt(verification, at: time) {
             context.telemetry.logRefusedReceipt(detail)
         }
-        job.port.value.answer(result, at: ended) { output in
-            job.form.append(
+        job.port.value.answer(result, at: ended) { output throws(AnswerFault) in
+            try job.form.append(
                 verification, answering: job.id, job.call, at: time, by: codec, to: &output)
         }
     }

@@ -19,6 +19,8 @@ struct SliceAnswers: Sendable {
     /// The verifications of items of Resolve requests, by index in the slice. They have no bytes
     /// here: their answer needs the other items.
     private(set) var items: [Int: Verification] = [:]
+    /// Why requests have no result, by index in the slice.
+    private(set) var faults: [Int: AnswerFault] = [:]
     /// Why answers in the form of verifyReceipt have a status other than 0.
     private(set) var refusedReceipts: [String] = []
 
@@ -50,9 +52,15 @@ struct SliceAnswers: Sendable {
                 if request.slot != nil {
                     items[index] = verification
                 } else {
-                    request.form.append(
-                        verification, answering: request.id, request.call, at: now, by: codec,
-                        to: &bytes)
+                    let start = bytes.count
+                    do throws(AnswerFault) {
+                        try request.form.append(
+                            verification, answering: request.id, request.call, at: now, by: codec,
+                            to: &bytes)
+                    } catch {
+                        bytes.removeLast(bytes.count - start)
+                        faults[index] = error
+                    }
                 }
             }
             ends.append(bytes.count)

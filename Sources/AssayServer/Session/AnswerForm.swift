@@ -4,7 +4,8 @@ import AssayModels
 import AssayWire
 
 /// How the answer to one request is written: its protocol, and what the request asks for. Any
-/// thread can use it.
+/// thread can use it. A form writes what the answer has; the session writes what is around it, on
+/// its loop's thread.
 protocol AnswerForm: Sendable {
     /// Whether the kind of the evidence is an estimate, and the verification detects it.
     var detectsKind: Bool { get }
@@ -18,7 +19,8 @@ protocol AnswerForm: Sendable {
     /// Appends the answer to a verification.
     func append(
         _ verification: Verification, answering id: UInt64, _ call: VerifyCall,
-        at now: Timestamp, by codec: MessageCodec, to output: inout [UInt8])
+        at now: Timestamp, by codec: MessageCodec, to output: inout [UInt8]
+    ) throws(AnswerFault)
 
     /// Encodes the answer to a Resolve.
     func encode(
@@ -31,6 +33,15 @@ protocol AnswerForm: Sendable {
         _ found: CustomerState, answering id: UInt64, _ call: FetchCall, at now: Timestamp,
         by codec: MessageCodec
     ) -> EncodedAnswer
+}
+
+/// Why a request that was verified has no result.
+enum AnswerFault: Error, Sendable {
+    /// The kind that was detected cannot have what the question expects.
+    case question(String)
+    /// The retention request that an answer was asked for is not valid.
+    case refused(Verification)
+    case signing(SigningFailure)
 }
 
 /// An answer that was encoded on any thread.

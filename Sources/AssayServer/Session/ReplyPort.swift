@@ -56,7 +56,7 @@ final class ReplyPort {
     /// - Parameter now: nanoseconds of the monotonic clock; nil to read it.
     func answer(
         _ result: Result, at now: UInt64? = nil,
-        _ appendAnswer: (inout [UInt8]) -> Void
+        _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void
     ) {
         end {
             let now = now ?? connection.stream.loop.nanoseconds
@@ -68,7 +68,7 @@ final class ReplyPort {
                 connection.telemetry.metrics.didResolve(outcome, arrived: arrived, now: now)
             case .fetched: connection.telemetry.metrics.didFetch(arrived: arrived, now: now)
             }
-            connection.session.answer(to: id, connection, appendAnswer)
+            connection.session.answer(to: id, connection, appendResult)
         }
     }
 

@@ -59,9 +59,10 @@ protocol Session: AnyObject {
     func form(of id: UInt64) -> any AnswerForm
     /// Answers with the result of a call, or with the reason of a refusal.
     func answer(_ head: ResponseHead, _ connection: Connection)
-    /// Appends the answer to a request when its turn comes.
+    /// Answers with the result that the form of the request appends, when its turn comes.
     func answer(
-        to id: UInt64, _ connection: Connection, _ appendAnswer: (inout [UInt8]) -> Void)
+        to id: UInt64, _ connection: Connection,
+        _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void)
     /// Says why the connection ends.
     func answerLast(_ head: ResponseHead, _ connection: Connection)
     /// Appends what was kept for the end of the turn. Called before the connection writes.

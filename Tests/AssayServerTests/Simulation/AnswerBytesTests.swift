@@ -58,15 +58,14 @@ import Testing
 
     // MARK: Requests
 
-    /// Paths of JSON.
-    private static func documents() throws -> [Request] {
+    /// Paths that verify, decide or sign.
+    private static func questions() throws -> [Request] {
         let token = try Minted.transaction.get()
         let receipt = try Minted.receipt(bytes: 1_000)
         let verify = "/v1/verify?kind=transaction"
         let authorization = ("authorization", "Bearer \(key)")
         let quoted = "\"\(String(decoding: token, as: UTF8.self))\""
         let purchase = "{\"store\":\"apple\",\"jws\":\(quoted)}"
-        let line = "{\"kind\":\"transaction\",\"evidence\":\(quoted)}\n"
         let jose = "application/jose"
         return [
             Request(name: "a verification", path: verify, type: jose, body: token),
@@ -113,6 +112,16 @@ import Testing
             Request(
                 name: "a signature without a key", path: "/v1/sign/promotional-offer",
                 type: "application/json", body: Array("{}".utf8)),
+        ]
+    }
+
+    /// Documents, refusals before a body is read, and batches.
+    private static func otherPaths() throws -> [Request] {
+        let token = try Minted.transaction.get()
+        let quoted = "\"\(String(decoding: token, as: UTF8.self))\""
+        let line = "{\"kind\":\"transaction\",\"evidence\":\(quoted)}\n"
+        let verify = "/v1/verify?kind=transaction"
+        return [
             Request(name: "health", method: "GET", path: "/v1/health"),
             Request(name: "health without a body", method: "HEAD", path: "/v1/health"),
             Request(name: "information", method: "GET", path: "/v1/info", hidesBody: true),
@@ -121,7 +130,7 @@ import Testing
             Request(name: "options", method: "OPTIONS", path: verify),
             Request(name: "options for a page", method: "OPTIONS", path: verify, fields: [origin]),
             Request(
-                name: "another site", path: verify, type: jose,
+                name: "another site", path: verify, type: "application/jose",
                 fields: [("origin", "https://b.example")],
                 body: token),
             Request(name: "an unknown path", method: "GET", path: "/"),
@@ -213,7 +222,7 @@ import Testing
 
     @Test("over HTTP/1.1") func http1() throws {
         var transcript = ""
-        for request in try Self.documents() + Self.calls(Self.unary) {
+        for request in try Self.questions() + Self.otherPaths() + Self.calls(Self.unary) {
             let server = try Self.server()
             let peer = server.connect(to: SimulatedServer.http)
             var received: [UInt8] = []
@@ -234,7 +243,9 @@ import Testing
 
     @Test("over HTTP/2") func http2() throws {
         var transcript = ""
-        for request in try Self.documents() + Self.calls(Self.unary) + Self.streams() {
+        for request in try Self.questions() + Self.otherPaths() + Self.calls(Self.unary)
+            + Self.streams()
+        {
             let peer = SimulatedHTTP2Peer(try Self.server())
             peer.send([])
             let answer = peer.ask(1, request.frames(1))
