@@ -211,7 +211,7 @@ import Testing
         let monitor = ServerMonitor {
             SystemClock.monotonicNanoseconds + passed.load(ordering: .relaxed)
         }
-        let admin = try AdminTest({ $0.clock = clock.now }, monitor: monitor)
+        let admin = try AdminTest({ $0.hold(by: clock) }, monitor: monitor)
         // The loop calls the clock when it publishes; the test holds that call.
         clock.arm()
         clock.isHeld.wait()

@@ -28,7 +28,7 @@ import Testing
         let clock = HeldClock()
         let token = try Minted.transaction.get()
         let test = try TestServer {
-            $0.clock = clock.now
+            $0.hold(by: clock)
             $0.workers = 1
         }
         let client = try test.holdWorker(1, by: clock)

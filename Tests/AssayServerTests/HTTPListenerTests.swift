@@ -207,7 +207,7 @@ struct HTTPListenerTests {
         let clock = HeldClock()
         let token = try Minted.transaction.get()
         try withHTTPServer {
-            $0.clock = clock.now
+            $0.hold(by: clock)
             $0.workers = 1
         } _: { test, endpoint in
             let other = try HTTPClient(endpoint)

@@ -249,7 +249,7 @@ struct HostileHTTPTests {
         }
         let clock = HeldClock()
         let test = try TestServer {
-            $0.clock = clock.now
+            $0.hold(by: clock)
             $0.workers = 1
             $0.listen.append(.http(host: "127.0.0.1", port: 0))
         }
@@ -280,7 +280,7 @@ struct HostileHTTPTests {
         let clock = HeldClock()
         let token = try Minted.transaction.get()
         try withHTTPServer {
-            $0.clock = clock.now
+            $0.hold(by: clock)
             $0.workers = 1
             $0.limits.queueDelayMilliseconds = 1
             $0.limits.requestsPerSlice = 1

@@ -199,7 +199,7 @@ import Testing
         let clock = HeldClock()
         let items = try Self.periods(100)
         let test = try TestServer {
-            $0.clock = clock.now
+            $0.hold(by: clock)
             $0.workers = 1
         }
         let client = try RawClient(test.unix)

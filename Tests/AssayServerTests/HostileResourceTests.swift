@@ -246,7 +246,7 @@ struct HostileResourceTests {
         let clock = HeldClock()
         let token = try Minted.transaction.get()
         try withServer {
-            $0.clock = clock.now
+            $0.hold(by: clock)
             $0.workers = 1
             $0.limits.workerStallMilliseconds = 100_000
         } _: { test in

@@ -165,7 +165,7 @@ struct OverloadTests {
         let token = try Minted.transaction.get()
         let clock = HeldClock()
         try withServer {
-            $0.clock = clock.now
+            $0.hold(by: clock)
             $0.workers = 1
             $0.limits.requestsInFlight = 20
         } _: { test in
@@ -251,7 +251,7 @@ struct OverloadTests {
         let token = try Minted.transaction.get()
         let clock = HeldClock()
         try withServer {
-            $0.clock = clock.now
+            $0.hold(by: clock)
             $0.workers = 1
             $0.limits.requestsInFlight = 2
         } _: { test in
@@ -337,7 +337,7 @@ struct OverloadTests {
         let token = try Minted.transaction.get()
         let clock = HeldClock()
         try withServer {
-            $0.clock = clock.now
+            $0.hold(by: clock)
             $0.workers = 1
             $0.handsOver = true
             $0.limits.requestsPerSlice = 1

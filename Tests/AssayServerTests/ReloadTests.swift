@@ -15,7 +15,7 @@ import Testing
         let token = try Minted.transaction.get()
         var first: ServerConfiguration?
         let test = try TestServer {
-            $0.clock = clock.now
+            $0.hold(by: clock)
             $0.workers = 1
             first = $0
         }

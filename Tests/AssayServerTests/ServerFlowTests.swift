@@ -114,7 +114,7 @@ import Testing
         let clock = HeldClock()
         let token = try Minted.transaction.get()
         try withServer {
-            $0.clock = clock.now
+            $0.hold(by: clock)
             $0.workers = 1
             $0.limits.requestsInFlight = 100
         } _: { test in
@@ -150,7 +150,7 @@ import Testing
         let clock = HeldClock()
         let token = try Minted.transaction.get()
         try withServer {
-            $0.clock = clock.now
+            $0.hold(by: clock)
             $0.workers = 1
             $0.limits.evidenceBytes = 10 * token.count
         } _: { test in

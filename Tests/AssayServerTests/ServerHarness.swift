@@ -113,6 +113,15 @@ final class HeldClock: Sendable {
     }
 }
 
+extension ServerConfiguration {
+    /// Has a clock hold a thread that verifies: one for long work, since a worker's own would keep
+    /// its sockets waiting.
+    mutating func hold(by clock: HeldClock) {
+        self.clock = clock.now
+        self.handsOver = true
+    }
+}
+
 extension ServerLimits {
     /// What ends a connection because of its peer's pace.
     private static var timeLimits: [WritableKeyPath<ServerLimits, UInt64>] {
@@ -152,8 +161,6 @@ struct TestServer {
             apps: ["game": AppEntry(verifier: verifier, policy: Minted.policy)],
             defaultApp: "game", workers: 4, version: "test", log: log, clock: { Minted.now })
         configuration.limits.drainQuietMilliseconds = 20
-        // Tests hold a background thread; otherwise they would hold a worker's own.
-        configuration.handsOver = true
         // A debug build on a busy machine can fall behind any load that a test sends.
         configuration.limits.queueDelayMilliseconds = UInt64(RawClient.patience)
         configuration.limits.longestTimeoutMilliseconds = RawClient.patience
@@ -229,7 +236,7 @@ func withHeldWorker(
 ) throws {
     let clock = HeldClock()
     try withServer {
-        $0.clock = clock.now
+        $0.hold(by: clock)
         $0.workers = 1
     } _: { test in
         let client = try test.holdWorker(id, by: clock)

@@ -9,7 +9,7 @@ import Testing
     func cancelled() async throws {
         let clock = HeldClock()
         let test = try TestServer {
-            $0.clock = clock.now
+            $0.hold(by: clock)
             $0.workers = 1
         }
         let client = try test.holdWorker(1, by: clock)

@@ -129,7 +129,7 @@ import Testing
         let clock = HeldClock()
         let token = try Minted.transaction.get()
         try withServer {
-            $0.clock = clock.now
+            $0.hold(by: clock)
             $0.workers = 1
             $0.limits.requestsInFlight = 4
             $0.limits.frameGraceMilliseconds = 50_000
