@@ -81,6 +81,24 @@ import Testing
         }
     }
 
+    @Test("a server that drains signs nothing, as it verifies nothing new")
+    func drain() throws {
+        let caller = try Self.caller()
+        let ask = {
+            (
+                Self.ask(caller, .signPromotionalOffer, json: "{}")?.status,
+                caller.ask(
+                    HTTPClient.post(
+                        "/v1/sign/promotional-offer", json: "{}",
+                        "Authorization: Bearer \(Self.key)\r\n"))?.status
+            )
+        }
+        #expect(ask() == (200, 200))
+        caller.server.drain()
+        caller.server.runUntilIdle()
+        #expect(ask() == (503, 503))
+    }
+
     @Test("binary messages: unknown fields, a value twice, text that is not UTF-8")
     func binary() throws {
         let caller = try Self.caller()

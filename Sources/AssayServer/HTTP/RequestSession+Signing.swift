@@ -11,9 +11,7 @@ extension RequestSession {
     func planSignature(
         _ kind: SignatureKind?, app: String, limit: Int, _ connection: Connection
     ) throws(HTTPProblem) -> HTTPBodyPlan {
-        guard let signer = connection.context.admission.app(named: app)?.signer else {
-            throw .noSigningKeys
-        }
+        let signer = try signer(of: app, connection)
         if let kind { return .sign(kind, app: app, limit: limit) }
         guard signer.appAppleId != nil else { throw .retentionNeedsApp }
         return .json(.retention(app: app, signer), limit: limit)
@@ -28,12 +26,7 @@ extension RequestSession {
             try HTTPSignBody(body.span, app: app)
         } then: { [self] result in
             do throws(HTTPProblem) {
-                let request = try result.get()
-                // A reload can have removed the keys meanwhile.
-                guard let signer = connection.context.admission.app(named: app)?.signer else {
-                    throw .noSigningKeys
-                }
-                let json = try Self.signature(kind, request, by: signer)
+                let json = try signature(kind, result.get(), of: app, for: id, connection)
                 connection.answerAtOnce(.sign, ResponseHead(id: id)) {
                     answer(json, to: id, connection)
                 }
@@ -44,14 +37,29 @@ extension RequestSession {
         }
     }
 
-    static func signature(
-        _ kind: SignatureKind, _ request: HTTPSignBody, by signer: any RequestSigner
+    /// Signs a request, unless the server drains.
+    ///
+    /// - Parameter app: the entry with the keys, which a reload can have removed meanwhile.
+    func signature(
+        _ kind: SignatureKind, _ request: HTTPSignBody, of app: String?, for id: UInt64,
+        _ connection: Connection
     ) throws(HTTPProblem) -> [UInt8] {
+        guard !connection.isDraining else { throw HTTPProblem(ResponseHead.unavailable(id)) }
+        let signer = try signer(of: app, connection)
         do throws(SigningFailure) {
             return try signer.sign(kind, request.json, key: request.key)
         } catch {
             throw HTTPProblem(error)
         }
+    }
+
+    func signer(
+        of app: String?, _ connection: Connection
+    ) throws(HTTPProblem) -> any RequestSigner {
+        guard let app, let signer = connection.context.admission.app(named: app)?.signer else {
+            throw .noSigningKeys
+        }
+        return signer
     }
 }
 

@@ -11,21 +11,11 @@ extension RequestSession {
         _ method: RPCMethod, _ head: HTTPHead, _ bytes: Span<UInt8>, _ connection: Connection
     ) throws(HTTPProblem) -> String {
         let app = try appOfSigningKey(head, bytes, connection)
-        let signer = try Self.signer(of: app, connection)
+        let signer = try signer(of: app, connection)
         guard method != .signRetentionAnswer || signer.appAppleId != nil else {
             throw .retentionNeedsApp
         }
         return app
-    }
-
-    /// A reload can remove the keys while a request arrives.
-    private static func signer(
-        of app: String?, _ connection: Connection
-    ) throws(HTTPProblem) -> any RequestSigner {
-        guard let app, let signer = connection.context.admission.app(named: app)?.signer else {
-            throw .noSigningKeys
-        }
-        return signer
     }
 
     /// Answers a call with its signature.
@@ -37,7 +27,7 @@ extension RequestSession {
         let json = try RPCSchema.services.json(
             ofRequest: request.signed, as: form.method.request)
         let body = try HTTPSignBody(json.span, app: call.app ?? "")
-        let signed = try Self.signature(kind, body, by: Self.signer(of: call.app, connection))
+        let signed = try signature(kind, body, of: call.app, for: id, connection)
         let message = try form.message(ofSignature: signed)
         connection.answerAtOnce(.sign, ResponseHead(id: id)) {
             answer(message, form, to: id, connection)
@@ -52,7 +42,7 @@ extension RequestSession {
         _ request: RPCRequest, _ head: RequestHead, _ call: RPCCall, _ connection: Connection
     ) throws(HTTPProblem) -> RequestHead {
         guard case .verify(var verify) = head.call else { return head }
-        let signer = try Self.signer(of: call.app, connection)
+        let signer = try signer(of: call.app, connection)
         let json = try RPCSchema.services.json(
             ofRequest: request.signed, as: call.form.method.request)
         let members = try HTTPJSONBody.members(of: json.span, depth: HTTPJSONBody.depth)
