@@ -299,7 +299,7 @@ extension HTTP2Session {
         stream.plan = .skip
         stream.messages = nil
         update(stream) { $0.removeData() }
-        for port in stream.takePorts() { connection.context.scheduler.cancel(port) }
+        connection.context.scheduler.cancel(stream.takePorts(), of: connection)
         if let form, form.framing == .connectStream {
             engine.append(form.body(status), to: stream.number)
             engine.finish(stream.number)

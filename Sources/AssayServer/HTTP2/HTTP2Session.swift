@@ -19,6 +19,8 @@ final class HTTP2Session: RequestSession {
     /// Bytes of the heads among these events, at most.
     private var eventBytes = 0
     var received: SlabBytes?
+    /// Requests of streams that have ended, to be dropped together.
+    private var givenUp: [WeakPort] = []
     /// Streams whose requests have not arrived.
     var arrivingCount = 0
     /// Bytes that all streams hold of data that is read whole.
@@ -128,9 +130,10 @@ final class HTTP2Session: RequestSession {
             receive(unread.extracting(0..<min(unread.count, Self.step)), connection)
             return true
         }
-        guard take(events[next], connection) else { return false }
-        if next == events.count, connection.isOpen { didTakeEvents(connection) }
-        return true
+        let isTaken = take(events[next], connection)
+        if !isTaken || next == events.count { dropGivenUp(connection) }
+        if isTaken, next == events.count, connection.isOpen { didTakeEvents(connection) }
+        return isTaken
     }
 
     private func receive(_ bytes: SlabBytes, _ connection: Connection) {
@@ -341,13 +344,20 @@ final class HTTP2Session: RequestSession {
             connection.context.intake.drop(receipt, from: connection)
         }
         drop(stream)
-        for port in stream.takePorts() { connection.context.scheduler.cancel(port) }
+        givenUp += stream.takePorts()
         connection.updateBudget()
+    }
+
+    /// Drops the requests of streams that have ended.
+    private func dropGivenUp(_ connection: Connection) {
+        connection.context.scheduler.cancel(givenUp, of: connection)
+        givenUp.removeAll()
     }
 
     /// Takes note of streams that ended as their answers were written.
     func didClose(_ ended: [HTTP2Event], _ connection: Connection) {
         for case .closed(let number, _) in ended { didClose(number, connection) }
+        dropGivenUp(connection)
     }
 
     func dropArriving(_ connection: Connection, _ refusal: ResponseHead?) {

@@ -38,10 +38,6 @@ final class HTTP2Stream {
     private var collected: CollectedBytes
     var pace: HTTP2Pace
 
-    private struct WeakPort {
-        weak var port: ReplyPort?
-    }
-
     init(
         _ number: Int32, _ format: HTTPResponseStyle, announced: Int?,
         _ collected: consuming CollectedBytes, began: UInt64, at now: UInt64
@@ -132,11 +128,9 @@ final class HTTP2Stream {
     }
 
     /// Takes the requests that are not answered.
-    func takePorts() -> [ReplyPort] {
+    func takePorts() -> [WeakPort] {
         defer { (port, ports) = (nil, [:]) }
-        var taken = ports.values.compactMap(\.port)
-        if let port = port?.port { taken.append(port) }
-        return taken
+        return ports.values + [port].compactMap { $0 }
     }
 }
 

@@ -227,13 +227,17 @@ final class Scheduler {
         for request in batch.removeAll(of: lines) { drop(request) }
     }
 
-    /// Drops a request that its client has given up.
-    func cancel(_ port: ReplyPort) {
-        fetches.cancel(port)
-        port.refuse(nil)
+    /// Drops requests of a connection that its client has given up, in one pass over those that
+    /// wait.
+    func cancel(_ ports: [WeakPort], of connection: Connection) {
+        guard !ports.isEmpty else { return }
+        for port in ports.compactMap(\.port) {
+            fetches.cancel(port)
+            port.refuse(nil)
+        }
         // What runs, or waits for a chain, is dropped when its turn comes.
-        guard let lines = port.connection.inFlight.lines else { return }
-        _ = batch.removeAll(of: lines) { $0.port.value === port }
+        guard let lines = connection.inFlight.lines else { return }
+        _ = batch.removeAll(of: lines) { $0.port.value.isEnded }
     }
 
     /// Adds requests whose chains were validated.

@@ -100,6 +100,11 @@ final class ReplyPort {
     }
 }
 
+/// A port that its request holds, as a session knows it.
+struct WeakPort {
+    weak var port: ReplyPort?
+}
+
 extension Connection {
     /// Gives the memory of a request back, answers it, and has the answer written.
     fileprivate func end(_ id: UInt64, _ cost: RequestCost, _ answer: () -> Void) {
