@@ -61,26 +61,27 @@ package enum HTTP1Writer {
         output += HTTPStatus.reason(response.status).utf8
         output += "\r\nDate: ".utf8
         HTTPDate.append(secondsSince1970: seconds, to: &output)
-        output += "\r\n".utf8
         if response.canHaveBody {
-            if let type = response.contentType { append("Content-Type", type, to: &output) }
+            if let type = response.contentType {
+                output += "\r\nContent-Type: ".utf8
+                output += type.utf8
+            }
             if let length {
-                append("Content-Length", String(length), to: &output)
+                output += "\r\nContent-Length: ".utf8
+                output += String(length).utf8
             } else {
-                append("Transfer-Encoding", "chunked", to: &output)
+                output += "\r\nTransfer-Encoding: chunked".utf8
             }
         }
-        for (name, value) in HTTPResponse.everywhere { append(name, value, to: &output) }
-        for (name, value) in response.fields { append(name, value, to: &output) }
-        if closes { append("Connection", "close", to: &output) }
+        output += everywhere
+        for (name, value) in response.fields { output += "\(name): \(value)\r\n".utf8 }
+        if closes { output += "Connection: close\r\n".utf8 }
         output += "\r\n".utf8
     }
 
-    private static func append(_ name: String, _ value: String, to output: inout [UInt8]) {
-        output += name.utf8
-        output += ": ".utf8
-        output += value.utf8
-        output += "\r\n".utf8
+    /// The lines of `HTTPResponse.everywhere`, after the line before them.
+    private static let everywhere = HTTPResponse.everywhere.reduce(into: Array("\r\n".utf8)) {
+        $0 += "\($1.name): \($1.value)\r\n".utf8
     }
 
     /// Bytes of the usual head.

@@ -18,14 +18,15 @@ struct HeldBytes {
 
 extension HeldBytes {
     init(of connection: Connection) {
-        unread = connection.stream.received.unreadCount + connection.session.collectedBytes
-        unwritten = connection.unwrittenCount + connection.session.heldBackBytes
-        open = connection.session.openBytes
-        engine = connection.stream.securityBytes + connection.session.engineBytes
+        let session = connection.session.held
+        unread = connection.stream.received.unreadCount + session.collected
+        unwritten = connection.unwrittenCount + session.heldBack
+        open = session.open
+        engine = connection.stream.securityBytes + session.engine
         // Those that wait to be read are limited by their number alone: they must not fill the
         // memory for the lack of which they wait.
         if !connection.reading.awaitsMemory { engine += Connection.memory }
-        body = connection.heldBody
+        body = connection.heldBody(beside: session)
     }
 }
 

@@ -11,7 +11,7 @@ final class Connection {
     let number: UInt64
     /// The client that it is from.
     let peer: Peer
-    private(set) lazy var session: any Session = context.makeSession(for: self)
+    private(set) var session: any Session
     private var life = ConnectionLife()
     var inFlight = RequestsInFlight()
     private var output = ConnectionOutput()
@@ -23,6 +23,7 @@ final class Connection {
     init(_ stream: Stream, _ context: ConnectionContext) {
         self.stream = stream
         self.context = context
+        session = context.makeSession(on: stream)
         number = context.table.nextNumber()
         peer = context.table.peer(stream.peer)
         times = ConnectionTimes(context.server.loop)
@@ -229,8 +230,10 @@ final class Connection {
     }
 
     /// Bytes held of a body that is read whole and has not arrived yet.
-    var heldBody: Int {
-        session.isCollecting ? stream.received.unreadCount + session.collectedBytes : 0
+    var heldBody: Int { heldBody(beside: session.held) }
+
+    func heldBody(beside held: SessionBytes) -> Int {
+        held.isCollecting ? stream.received.unreadCount + held.collected : 0
     }
 
     /// Updates the server's budget with the sizes of this connection's buffers.

@@ -25,9 +25,9 @@ final class ConnectionContext {
     }
 
     /// The protocol of a connection, by the endpoint of its listener.
-    func makeSession(for connection: Connection) -> any Session {
-        if let endpoint = connection.stream.endpoint, endpoint.isHTTP {
-            return HTTPSession(endpoint, connection.stream.makeCollectedBytes())
+    func makeSession(on stream: Stream) -> any Session {
+        if let endpoint = stream.endpoint, endpoint.isHTTP {
+            return HTTPSession(endpoint, stream.makeCollectedBytes())
         }
         return FrameSession(server.decoder)
     }

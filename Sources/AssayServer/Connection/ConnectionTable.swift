@@ -73,7 +73,7 @@ final class ConnectionTable {
         heldResources.connections = count
         heldResources.requestsInFlight = requestsInFlight
         heldResources.unwrittenBytes = all.reduce(0) {
-            $0 + $1.unwrittenCount + $1.session.heldBackBytes
+            $0 + $1.unwrittenCount + $1.session.held.heldBack
         }
     }
 

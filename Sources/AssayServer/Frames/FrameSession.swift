@@ -17,9 +17,7 @@ final class FrameSession: Session {
     var isReadToEnd: Bool { if case .resolve = arriving { true } else { false } }
     /// A client can end its writing and wait for the answers.
     var endsWithPeer: Bool { false }
-    var waitingBytes: Int { 0 }
-    var collectedBytes: Int { 0 }
-    var isCollecting: Bool { false }
+    var held: SessionBytes { SessionBytes() }
 
     // MARK: Frames
 

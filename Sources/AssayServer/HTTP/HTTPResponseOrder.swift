@@ -38,7 +38,7 @@ struct HTTPResponseOrder {
 
     /// How a response is written.
     subscript(id: UInt64) -> HTTPResponseStyle {
-        get { slots[slot(id)].format }
+        _read { yield slots[slot(id)].format }
         _modify { yield &slots[slot(id)].format }
     }
 

@@ -5,6 +5,16 @@ import AssayHTTP
 import AssayModels
 import AssayWire
 
+/// What surrounds the result of a request in HTTP.
+struct HTTPFraming: Sendable {
+    /// Whether the result is one line of the response to a batch.
+    var isLine = false
+    /// Whether the connection ends after the response.
+    var closes = false
+    /// Whether the request is HEAD: the response has no body.
+    var isHead = false
+}
+
 /// How the response to one request is written.
 struct HTTPResponseStyle: Sendable {
     /// What the body has.
@@ -50,12 +60,8 @@ struct HTTPResponseStyle: Sendable {
     var detectsKind = false
     /// Whether the request is a Fetch, whose failures can be those of another server.
     var isFetch = false
-    /// Whether it is one line of the response to a batch.
-    var isLine = false
-    /// Whether the connection ends after the response.
-    var closes = false
-    /// Whether the request is HEAD: the response has no body.
-    var isHead = false
+    /// What surrounds its result.
+    var framing = HTTPFraming()
     /// The allowed origin of the page that made the request.
     var origin: String?
     /// The value of X-Correlation-Id, where the path has it.

@@ -13,25 +13,27 @@ extension HTTPSession {
         to id: UInt64, _ connection: Connection,
         _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void
     ) {
+        let (response, framing) = (responses[id].response, responses[id].framing)
         let now = time(connection).seconds
-        write(id, connection) { output, format in
+        write(id, connection) { output in
             let start = output.count
             do throws(AnswerFault) {
                 try appendResult(&output)
             } catch {
                 output.removeLast(output.count - start)
-                let response = format.response(to: HTTPProblem(error))
-                return Self.append(response, format, at: now, to: &output)
+                let response = responses[id].response(to: HTTPProblem(error))
+                return Self.append(response, framing, at: now, to: &output)
             }
-            guard !format.isLine else { return HTTP1Writer.makeChunk(from: start, in: &output) }
+            guard !framing.isLine else { return HTTP1Writer.makeChunk(from: start, in: &output) }
             HTTP1Writer.insertHead(
-                of: format.response, at: start, closes: format.closes, at: now, into: &output)
+                of: response, at: start, closes: framing.closes, at: now, into: &output)
         }
     }
 
     func answer(to id: UInt64, _ response: HTTPResponse, _ connection: Connection) {
         let now = time(connection).seconds
-        write(id, connection) { Self.append(response, $1, at: now, to: &$0) }
+        let framing = responses[id].framing
+        write(id, connection) { Self.append(response, framing, at: now, to: &$0) }
     }
 
     func answer(to id: UInt64, _ problem: HTTPProblem, _ connection: Connection) {
@@ -39,12 +41,12 @@ extension HTTPSession {
     }
 
     private static func append(
-        _ response: HTTPResponse, _ format: HTTPResponseStyle, at now: Int64,
+        _ response: HTTPResponse, _ framing: HTTPFraming, at now: Int64,
         to output: inout [UInt8]
     ) {
-        guard format.isLine else {
+        guard framing.isLine else {
             return HTTP1Writer.append(
-                response, closes: format.closes, isHead: format.isHead, at: now, to: &output)
+                response, closes: framing.closes, isHead: framing.isHead, at: now, to: &output)
         }
         let start = output.count
         output += response.body
@@ -53,26 +55,24 @@ extension HTTPSession {
 
     /// Writes the response to a request when its turn comes.
     func write(
-        _ id: UInt64, _ connection: Connection,
-        _ append: (inout [UInt8], HTTPResponseStyle) -> Void
+        _ id: UInt64, _ connection: Connection, _ append: (inout [UInt8]) -> Void
     ) {
-        let format = responses[id]
         guard !responses.isNext(id) else {
             return connection.answer { output in
-                append(&output, format)
+                append(&output)
                 return responses.didWriteNext(into: &output)
             }
         }
         guard connection.canWrite else { return }
         var response: [UInt8] = []
-        append(&response, format)
+        append(&response)
         responses.keep(response, for: id)
         connection.updateBudget()
     }
 
     /// Rejects a request whose body is not worth reading further.
     func refuseAndEnd(_ id: UInt64, _ problem: HTTPProblem, _ connection: Connection) {
-        responses[id].closes = true
+        responses[id].framing.closes = true
         refuse(id, problem, connection)
         connection.end(nil)
     }
@@ -81,7 +81,7 @@ extension HTTPSession {
     func refuse(_ fault: HTTPFault, _ connection: Connection) {
         connection.telemetry.logFault(fault.logReason)
         let id = lastId(connection)
-        if responses.isOpen(id) { responses[id] = HTTPResponseStyle(closes: true) }
+        if responses.isOpen(id) { responses[id] = Self.last }
         refuse(id, HTTPProblem(fault), connection)
         connection.end(nil)
     }
@@ -101,12 +101,19 @@ extension HTTPSession {
         answer(to: id, problem, connection)
     }
 
+    /// How a response is written after which the connection ends.
+    private static let last = {
+        var format = HTTPResponseStyle()
+        format.framing.closes = true
+        return format
+    }()
+
     /// The id of the arriving request, whose response ends the connection.
     private func lastId(_ connection: Connection) -> UInt64 {
         guard let id = current?.id else {
-            return responses.begin(HTTPResponseStyle(closes: true))
+            return responses.begin(Self.last)
         }
-        if responses.isOpen(id) { responses[id].closes = true }
+        if responses.isOpen(id) { responses[id].framing.closes = true }
         return id
     }
 }

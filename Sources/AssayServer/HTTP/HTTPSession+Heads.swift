@@ -74,7 +74,7 @@ extension HTTPSession {
         // request, and a long one is not worth reading.
         let endsIfRefused =
             head.expectsContinue || body.announced > ServerLimits.refusedBodyBytes
-        format.closes = !head.keepsAlive || endsIfRefused
+        format.framing.closes = !head.keepsAlive || endsIfRefused
         let id = responses.begin(format)
         current = HTTPArrivingRequest(
             id: id, body: body, plan: .skip, closes: !head.keepsAlive,
@@ -90,7 +90,7 @@ extension HTTPSession {
             return
         }
         guard responses.isOpen(id) else { return }
-        responses[id].closes = current.closes
+        responses[id].framing.closes = current.closes
         if head.expectsContinue, responses.requestBody(of: id) {
             connection.answer { output in
                 output += HTTP1Writer.interim

@@ -10,10 +10,11 @@ extension HTTPSession {
         // Behind another response the client gets no interim one, and sends the body unasked.
         let isInterim = asksForBody && responses.isNext(id)
         let now = time(connection).seconds
-        write(id, connection) { output, format in
+        let format = responses[id]
+        write(id, connection) { output in
             if isInterim { output += HTTP1Writer.interim }
             HTTP1Writer.appendHead(
-                ofChunked: format.response(200, HTTPMediaType.linesName), closes: format.closes,
+                ofChunked: format.response(200, HTTPMediaType.linesName), closes: format.framing.closes,
                 at: now, to: &output)
         }
     }
@@ -54,7 +55,7 @@ extension HTTPSession {
     func endLines(_ format: HTTPResponseStyle, _ connection: Connection) {
         answerLine(nil, format, connection)
         let id = responses.begin(format)
-        write(id, connection) { output, _ in output += HTTP1Writer.lastChunk }
+        write(id, connection) { $0 += HTTP1Writer.lastChunk }
     }
 
     /// Has a line answered: the one that was collected, or another. Empty lines have no answer.

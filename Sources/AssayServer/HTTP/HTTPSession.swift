@@ -34,9 +34,11 @@ final class HTTPSession: RequestSession {
     var isWithinRequest: Bool { current != nil }
     var isReadToEnd: Bool { false }
     var endsWithPeer: Bool { true }
+    var held: SessionBytes {
+        SessionBytes(collected: collected.heldCount, isCollecting: isCollecting)
+    }
     var waitingBytes: Int { responses.waitingBytes }
-    var collectedBytes: Int { collected.heldCount }
-    var isCollecting: Bool { current?.plan.limit != nil }
+    private var isCollecting: Bool { current?.plan.limit != nil }
 
     subscript(format id: UInt64) -> HTTPResponseStyle {
         get { responses[id] }

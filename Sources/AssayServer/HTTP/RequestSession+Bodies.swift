@@ -74,7 +74,7 @@ extension RequestSession {
         began: UInt64? = nil
     ) {
         var question = question
-        let isLine = self[format: id].isLine
+        let isLine = self[format: id].framing.isLine
         // A batch prefers to wait, and its sender is not slow: the server reads at its own pace.
         if isLine, question.timeout == 0 {
             question.timeout = connection.limits.longestTimeoutMilliseconds

@@ -11,7 +11,7 @@ extension RequestSession {
         _ connection: Connection
     ) -> HTTPResponseStyle {
         var format = HTTPResponseStyle()
-        format.isHead = head.method == .head
+        format.framing.isHead = head.method == .head
         if let content = target?.content(head, bytes, isHTTP2: isHTTP2) {
             format.content = content
         } else if let type = head[.contentType],
@@ -302,10 +302,10 @@ extension RequestSession {
                 400, .invalidArgument, "a batch needs HTTP/1.1: its answer has chunks")
         }
         var format = self[format: id]
-        format.closes = !head.keepsAlive
+        format.framing.closes = !head.keepsAlive
         self[format: id] = format
         beginLines(id, asksForBody: head.expectsContinue, connection)
-        format.isLine = true
+        format.framing.isLine = true
         return .lines(format, limit: connection.limits.httpJSONBytes)
     }
 

@@ -37,7 +37,7 @@ extension HTTP2Session {
         else { return }
         let head = HTTP2Fields(
             response, length: response.body.count, at: time(connection).seconds)
-        engine.answer(stream.number, head, body: stream.format.isHead ? [] : response.body)
+        engine.answer(stream.number, head, body: stream.format.framing.isHead ? [] : response.body)
         touch(connection, answers: 1)
     }
 

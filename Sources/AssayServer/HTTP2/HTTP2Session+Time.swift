@@ -39,7 +39,7 @@ extension HTTP2Session {
             if connection.reading.isHeld { stream.pace.didPause(stream.arrived, at: now) }
             refuseLate(stream, connection)
             let progress =
-                heldBackBytes > 0
+                engine.unwrittenBytes > 0
                 ? engine.progress(of: stream.number) : (written: 0, unwritten: 0)
             guard
                 stream.pace.isStalled(

@@ -64,12 +64,14 @@ final class HTTP2Session: RequestSession {
     var isWithinRequest: Bool { arrivingCount > 0 }
     var isReadToEnd: Bool { false }
     var endsWithPeer: Bool { true }
-    /// None that would stop reading: the peer's windows hold them back, and it has to widen these.
-    var waitingBytes: Int { 0 }
-    var heldBackBytes: Int { engine.unwrittenBytes }
-    var openBytes: Int { streams.count * HTTP2Stream.memory }
-    var engineBytes: Int { engine.heldBytes + eventBytes }
-    var isCollecting: Bool { collectedBytes > 0 }
+    /// No answer stops reading: the peer's windows hold them back, and it has to widen these.
+    var held: SessionBytes {
+        let collected = collectedBytes
+        return SessionBytes(
+            heldBack: engine.unwrittenBytes, open: openBytes, engine: engine.heldBytes + eventBytes,
+            collected: collected, isCollecting: collected > 0)
+    }
+    private var openBytes: Int { streams.count * HTTP2Stream.memory }
     /// Also without a stream, from the drain's notice until the client knows the last one.
     var isBusy: Bool {
         if case .announced = end { return true }
@@ -289,8 +291,8 @@ final class HTTP2Session: RequestSession {
     /// a limit, and to the share of memory that one connection has of all unread answers. A few are
     /// always admitted, because those of one turn are written at its end.
     func canMakeAnswers(_ connection: Connection) -> Bool {
-        heldBackBytes <= Self.unwrittenLimit
-            && connection.peer.canAnswer(unread: 0, due: heldBackBytes)
+        engine.unwrittenBytes <= Self.unwrittenLimit
+            && connection.peer.canAnswer(unread: 0, due: engine.unwrittenBytes)
     }
 
     /// Unwritten bytes of answers above which further streams are refused. A client's windows have

@@ -19,17 +19,17 @@ extension RPCForm {
         } else if call.returnsPayloadJSON {
             json = verification.evidence?.json
         }
-        let encode = { (message: inout [UInt8]) in
-            message += numbered
+        guard self.codec == .proto, framing.hasStreams else {
+            var message = numbered
             codec.encodeVerifyResponse(
                 verification, withPayload: call.returnsTypedPayload, json: json, into: &message)
-        }
-        guard self.codec == .proto, framing.hasStreams else {
-            var message: [UInt8] = []
-            encode(&message)
             return append(coded(message), to: &output)
         }
-        RPCFrame.append(to: &output, encode)
+        let start = RPCFrame.begin(in: &output)
+        if item != nil { output += numbered }
+        codec.encodeVerifyResponse(
+            verification, withPayload: call.returnsTypedPayload, json: json, into: &output)
+        RPCFrame.end(from: start, in: &output)
     }
 
     /// The answer to a retention request. A refused one gets the verification alone.

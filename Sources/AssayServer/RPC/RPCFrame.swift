@@ -39,14 +39,18 @@ struct RPCFrame: Equatable, Sendable {
         append(0, message, to: &output)
     }
 
-    /// Appends a message that is written in its frame.
-    static func append(to output: inout [UInt8], _ write: (inout [UInt8]) -> Void) {
-        let start = output.count
-        output += [UInt8](repeating: 0, count: prefixBytes)
-        write(&output)
+    /// Begins a frame whose message is appended next. Returns its start, for `end`.
+    static func begin(in output: inout [UInt8]) -> Int {
+        for _ in 0..<prefixBytes { output.append(0) }
+        return output.count - prefixBytes
+    }
+
+    /// Ends a frame that began at `start`.
+    static func end(from start: Int, in output: inout [UInt8]) {
         let length = UInt32(output.count - start - prefixBytes)
-        for (index, shift) in [24, 16, 8, 0].enumerated() {
-            output[start + 1 + index] = UInt8(truncatingIfNeeded: length >> UInt32(shift))
+        for index in 1..<prefixBytes {
+            let shift = UInt32(8 * (prefixBytes - 1 - index))
+            output[start + index] = UInt8(truncatingIfNeeded: length >> shift)
         }
     }
 

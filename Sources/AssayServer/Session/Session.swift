@@ -35,21 +35,10 @@ protocol Session: AnyObject {
     /// - Parameter refusal: the answer to a Resolve; nil if the connection takes none.
     func dropArriving(_ connection: Connection, _ refusal: ResponseHead?)
 
-    // MARK: Memory
-
+    /// What it holds, apart from answers that wait.
+    var held: SessionBytes { get }
     /// Bytes of answers that wait for those before them.
     var waitingBytes: Int { get }
-    /// Bytes of answers that the peer does not admit yet. The connection is read nevertheless: what
-    /// admits them is in what the peer sends.
-    var heldBackBytes: Int { get }
-    /// Memory of requests that have begun to arrive or whose answers are due, whatever they hold.
-    var openBytes: Int { get }
-    /// Bytes that the protocol's engine holds.
-    var engineBytes: Int { get }
-    /// Bytes that the session has collected itself.
-    var collectedBytes: Int { get }
-    /// Whether what is arriving is the body of a request that is read whole, and so held.
-    var isCollecting: Bool { get }
 
     // MARK: Answers
 
@@ -82,14 +71,27 @@ protocol Session: AnyObject {
     func refuseSlow(_ connection: Connection)
 }
 
+/// What a session holds, in bytes.
+struct SessionBytes {
+    /// Answers that the peer does not admit yet. The connection is read nevertheless: what admits
+    /// them is in what the peer sends.
+    var heldBack = 0
+    /// Requests that have begun to arrive or whose answers are due, whatever they hold.
+    var open = 0
+    /// The protocol's engine.
+    var engine = 0
+    /// What the session has collected itself.
+    var collected = 0
+    /// Whether what is arriving is the body of a request that is read whole, and so held.
+    var isCollecting = false
+}
+
 extension Session {
     var isBusy: Bool { false }
     var isSilent: Bool { !isBusy && !isWithinRequest }
     func endStreams(_ connection: Connection) {}
-    var heldBackBytes: Int { 0 }
-    var openBytes: Int { 0 }
-    var engineBytes: Int { 0 }
     var acceptsWhileDraining: Bool { false }
+    var waitingBytes: Int { 0 }
     func didAccept(_ port: ReplyPort) {}
     func willFlush(_ connection: Connection) {}
 }
