@@ -229,13 +229,6 @@ final class Connection {
             + session.waitingBytes
     }
 
-    /// Bytes held of a body that is read whole and has not arrived yet.
-    var heldBody: Int { heldBody(beside: session.held) }
-
-    func heldBody(beside held: SessionBytes) -> Int {
-        held.isCollecting ? stream.received.unreadCount + held.collected : 0
-    }
-
     /// Updates the server's budget with the sizes of this connection's buffers.
     func updateBudget() {
         let held = isClosed ? HeldBytes() : HeldBytes(of: self)

@@ -14,8 +14,8 @@ extension HTTPSession {
         write(id, connection) { output in
             if isInterim { output += HTTP1Writer.interim }
             HTTP1Writer.appendHead(
-                ofChunked: format.response(200, HTTPMediaType.linesName), closes: format.framing.closes,
-                at: now, to: &output)
+                ofChunked: format.response(200, HTTPMediaType.linesName),
+                closes: format.framing.closes, at: now, to: &output)
         }
     }
 
