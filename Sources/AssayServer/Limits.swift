@@ -6,18 +6,18 @@ public struct ServerLimits: Sendable {
     /// Bytes of a frame, without its length prefix.
     public var frameBytes = FrameLimits.request.frameBytes
     /// Bytes of a frame's head.
-    public var headBytes = FrameLimits.request.headBytes
+    package var headBytes = FrameLimits.request.headBytes
     /// Bytes of the body of a JWS kind: the verifier's own limit.
-    public var jwsBytes = Limits.jwsBytes
+    package var jwsBytes = Limits.jwsBytes
     /// Bytes of the body of a notification: the verifier's own limit.
-    public var notificationBytes = Limits.notificationBytes
+    package var notificationBytes = Limits.notificationBytes
     /// Bytes of the body of a Server API answer: the verifier's own limit.
-    public var serverAnswerBytes = Limits.serverAnswerBytes
+    package var serverAnswerBytes = Limits.serverAnswerBytes
     /// Bytes of the body of a version 1 notification: the verifier's own limit.
-    public var notificationV1Bytes = Limits.notificationV1Bytes
+    package var notificationV1Bytes = Limits.notificationV1Bytes
     /// Bytes of a JSON body over HTTP: a receipt of 3 MB in base64. Such a body is held whole; raw
     /// evidence can be larger.
-    public var httpJSONBytes = 4 << 20
+    package var httpJSONBytes = 4 << 20
     /// Bytes of the evidence that names the transaction of a Fetch, and of a request of HTTP with
     /// it: a receipt of 1,000 purchases has 300 KB.
     static let fetchEvidenceBytes = 1 << 20
@@ -38,18 +38,18 @@ public struct ServerLimits: Sendable {
     static let refusedBodyBytes = 4 << 20
     /// App receipts above this size are verified while they arrive. Smaller ones arrive whole in
     /// one or two reads and go to the workers like all other evidence.
-    public var streamedReceiptBytes = 64 << 10
+    package var streamedReceiptBytes = 64 << 10
     /// Requests of one connection that are being verified. Further requests are rejected, or wait
     /// if they set `mayWait`.
-    public var requestsInFlight = RequestLimits.inFlight
+    package var requestsInFlight = RequestLimits.inFlight
     /// Items in one Resolve.
-    public var resolveItems = RequestLimits.resolveItems
+    package var resolveItems = RequestLimits.resolveItems
     /// The answer to a Resolve with more items is computed on a background thread. Those of fewer
     /// items take a fraction of a millisecond.
     static let itemsDecidedInPlace = 200
     /// Evidence bytes of those requests: 32 KB each, above the usual notification. A connection
     /// over this limit is not read until some requests are answered.
-    public var evidenceBytesPerConnection = 32 << 20
+    package var evidenceBytesPerConnection = 32 << 20
     /// Bytes held for all connections: evidence that is being verified, frames and receipts that
     /// are arriving, answers that peers have not read. Over this limit, requests are rejected
     /// until memory is freed.
@@ -58,7 +58,7 @@ public struct ServerLimits: Sendable {
     /// first. A client in the same network sends a hundred times faster.
     static let slowReceiptBytesPerSecond = 1 << 20
     /// Bytes kept of a frame whose head is incomplete while the memory is exhausted.
-    public var unansweredBytes = 4 << 10
+    package var unansweredBytes = 4 << 10
     /// The longest time that an accepted request waits for a worker. Requests that would wait
     /// longer are rejected at once: a longer queue does not answer more requests, it only answers
     /// them later, and their evidence leaves the processor's cache. Long enough for about four
@@ -77,15 +77,15 @@ public struct ServerLimits: Sendable {
     public var unknownChainsPerSecond = 300
     /// Unknown chains that wait for validation: those of five seconds. A longer line would cost
     /// the loop more at each turn. Any number of requests can wait for one chain.
-    public var unknownChainsWaiting = 1_500
+    package var unknownChainsWaiting = 1_500
     /// A slice of work that takes longer is a defect: 64 notifications of the largest size take
     /// less than a tenth of a second.
-    public var workerStallMilliseconds: UInt64 = 10_000
+    package var workerStallMilliseconds: UInt64 = 10_000
     /// Answer bytes that the peer has not read. Over this limit, the connection is not read.
-    public var outputBytes = 256 << 10
+    package var outputBytes = 256 << 10
     /// Frames taken from one connection in one turn of the loop, so that a connection that
     /// pipelines does not starve the others.
-    public var framesPerTurn = 32
+    package var framesPerTurn = 32
     /// The time that counts as one of those frames, where the requests of a turn take longer than
     /// their number says: one of gRPC or of JSON takes several times as long as a frame.
     static let nanosecondsPerFrame: UInt64 = 4_000
@@ -134,7 +134,7 @@ public struct ServerLimits: Sendable {
 
     /// Requests that one worker takes at a time. The batched arithmetic gains nothing above it,
     /// and the answers of a slice wait for its last request.
-    public var requestsPerSlice = 64
+    package var requestsPerSlice = 64
     /// Connections and TLS handshakes at a time; more wait to be accepted. Half are divided among
     /// the listeners (`ListenerShares`). An idle connection costs a check every 100 ms and memory,
     /// which counts in `evidenceBytes`: 1 to 2 KB, with HTTP/2 14 KB more, with TLS 20 KB more. The
@@ -142,7 +142,7 @@ public struct ServerLimits: Sendable {
     public var connections = 10_000
     /// Descriptors that connections leave free: one accepted connection held back by each
     /// listener, and the files read by a reload.
-    public static let reservedDescriptors = 16
+    package static let reservedDescriptors = 16
     /// The limit of the admin listener's connections: more than supervisors, scrapers and browsers
     /// open. They have descriptors of their own, at most an eighth of the process's, so that
     /// they and the clients don't keep each other out.
@@ -158,31 +158,31 @@ public struct ServerLimits: Sendable {
     public var fetches = 32
     /// Bytes of the App Store's answers to one Fetch: those of about 800 transactions. Memory is
     /// reserved as they arrive; all fetches together get a quarter of `evidenceBytes`.
-    public var fetchBytes = 4 << 20
+    package var fetchBytes = 4 << 20
     /// Bytes that a Fetch reserves at its start: those of a customer with a few purchases.
     static let fetchStartBytes = 64 << 10
     /// Pages of the App Store's answers to one Fetch: 1,000 transactions.
-    public var fetchPages = 50
+    package var fetchPages = 50
     /// Timeout of a Fetch that names none: several pages, and a pause for Apple's rate limit.
-    public var fetchTimeoutMilliseconds: UInt32 = 30_000
+    package var fetchTimeoutMilliseconds: UInt32 = 30_000
     /// The longest timeout that a Fetch can name.
-    public var longestFetchTimeoutMilliseconds: UInt32 = 120_000
+    package var longestFetchTimeoutMilliseconds: UInt32 = 120_000
     /// TLS handshakes at a time that wait for their peer. Above this number the oldest are
     /// closed, so that silent peers keep no one out. The same number of handshakes can be queued;
     /// more wait to be accepted.
-    public var handshakes = 1_000
+    package var handshakes = 1_000
     /// Percent of the loop's thread available to TLS handshakes, with a burst of one second; more
     /// are queued. A handshake takes as long as about twenty requests. A flood of handshakes
     /// leaves most of the thread to established connections, and the handshakes after a restart
     /// still finish soon.
-    public var handshakePercent = 25
+    package var handshakePercent = 25
     /// Handshake time in one turn of the loop. It is less than a signing handshake takes, so a
     /// turn runs one of those, or several that only complete.
     static let handshakeNanosecondsPerTurn: UInt64 = 200_000
     /// A peer whose handshake was queued for longer has possibly disconnected.
     static let handshakePatienceMilliseconds: UInt64 = 500
     /// Longest duration of a TLS handshake, from the start of the connection.
-    public var handshakeMilliseconds: UInt64 = 10_000
+    package var handshakeMilliseconds: UInt64 = 10_000
     /// Time after which a connection without input counts as silent. While memory is low, silent
     /// ones are closed. Longer than a client of many small requests pauses.
     static let silenceMilliseconds: UInt64 = 1_000
@@ -192,13 +192,13 @@ public struct ServerLimits: Sendable {
     /// `frameBytesPerSecond`.
     public var frameGraceMilliseconds: UInt64 = 5_000
     /// The slowest rate of a frame after the grace period.
-    public var frameBytesPerSecond = 64 << 10
+    package var frameBytesPerSecond = 64 << 10
     /// Longest time in which the peer reads nothing of its answers.
     public var writeStallMilliseconds: UInt64 = 10_000
     /// How long a finished connection waits for the peer to close.
-    public var lingerMilliseconds: UInt64 = 2_000
+    package var lingerMilliseconds: UInt64 = 2_000
     /// While draining, a connection without work closes after this time without input.
-    public var drainQuietMilliseconds: UInt64 = 100
+    package var drainQuietMilliseconds: UInt64 = 100
     /// How long a stopping server still serves, while load balancers learn that it stops.
     public var drainDelayMilliseconds: UInt64 = 0
     /// Longest duration of a drain, after the drain delay.
