@@ -93,8 +93,10 @@ package struct HTMLReport {
                 ? "at constant gaps" : "at random gaps, like those of independent clients (Poisson)"
             return "Open loop: \(rate.readable) requests per second were due \(gaps), whether or "
                 + "not the server had answered earlier ones. Latency counts from the time when the "
-                + "request was due, so it includes the wait for a slow server. "
-                + "\(some), at most \(settings.inFlight.grouped) requests in flight on each."
+                + "request was due, so it includes the wait for a slow server. \(some), "
+                + (settings.inFlight == LoadLimits.openDepth
+                    ? "without a limit of requests in flight."
+                    : "at most \(settings.inFlight.grouped) requests in flight on each.")
         case .closed:
             return "Closed loop: each answer triggers the next request. This measures the server's "
                 + "maximum throughput. Independent clients see longer latencies: measure those in "

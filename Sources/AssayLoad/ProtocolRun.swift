@@ -116,10 +116,12 @@ package struct ProtocolComparison {
         let lines = runs.map { run in
             Plot.Line(
                 run.name,
-                run.result.moments.map { ($0.time, Double($0.counts.correct) / $0.seconds) })
+                run.result.moments.filter { !$0.isWarmUp }
+                    .map { ($0.time, Double($0.counts.correct) / $0.seconds) })
         }
         return Plot(
-            "Correct answers per second", x: "seconds since the start of a run",
+            "Correct answers per second, after the warm-up",
+            x: "seconds since the start of a run",
             ticks: (0...10).map { Plot.Tick(Double($0) * step, (Double($0) * step).grouped) },
             range: 0...last, y: "per second", lines, xText: { "\($0.readable) s" })
     }
