@@ -203,4 +203,26 @@ import Testing
         #expect(other.ask(3, Bytes.get(3, "/v1/health")).status == 200)
         #expect(small.heldResources.requestsInFlight == 0)
     }
+
+    @Test("a GOAWAY names no more streams than an earlier one that was not written yet")
+    func lastStream() throws {
+        let connection = HTTP2Connection(HTTP2Limits())
+        var events: [HTTP2Event] = []
+        let first = HTTP2Bytes.start + HTTP2Bytes.get(1, "/v1/health")
+        _ = try connection.receive(first.span, into: &events)
+        connection.end()
+        // A request, and SETTINGS of one byte, which end the connection once more.
+        let rest = HTTP2Bytes.get(3, "/v1/health") + HTTP2Bytes.frame(4, 0, 0, [0])
+        _ = try connection.receive(rest.span, into: &events)
+        #expect(connection.hasOutput)
+        var output: [UInt8] = []
+        try connection.write(upTo: 1 << 16, into: &output)
+        var lasts: [UInt8] = []
+        var index = 0
+        while index < output.count {
+            if output[index + 3] == 7 { lasts.append(output[index + 12]) }
+            index += 9 + Int(output[index + 2])
+        }
+        #expect(lasts == [1, 1])
+    }
 }

@@ -132,11 +132,15 @@ extension HTTP2Connection {
     }
 
     /// Whether there is something to be sent, apart from what the peer's windows hold back.
-    package var hasOutput: Bool { unsafe nghttp2_session_want_write(session) != 0 }
+    package var hasOutput: Bool {
+        unsafe !ahead.isEmpty || nghttp2_session_want_write(session) != 0
+    }
 
     /// Appends what is to be sent, up to a number of bytes or a frame more.
     package func write(upTo limit: Int, into output: inout [UInt8]) throws(HTTP2Fault) {
         let end = output.count + limit
+        output += ahead
+        ahead = []
         while output.count < end {
             var data: UnsafePointer<UInt8>?
             let count = unsafe nghttp2_session_mem_send(session, &data)

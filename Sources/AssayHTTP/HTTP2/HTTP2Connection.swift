@@ -21,6 +21,10 @@ import CNghttp2
     /// Bytes of fields that can be decoded in this step.
     private var decodableBytes = 0
     var answers: [Int32: HTTP2Answer] = [:]
+    /// Frames that are to be written before others.
+    var ahead: [UInt8] = []
+    /// The number of GOAWAYs that nghttp2 has written.
+    private var ends = 0
     /// Bytes of answers that were given and not written.
     package internal(set) var unwrittenBytes = 0
     package internal(set) var meter: HTTP2FrameMeter
@@ -137,10 +141,7 @@ import CNghttp2
     }
 
     /// Whether the peer can still send, or has to get something.
-    package var isOpen: Bool {
-        unsafe nghttp2_session_want_read(session) != 0
-            || nghttp2_session_want_write(session) != 0
-    }
+    package var isOpen: Bool { unsafe nghttp2_session_want_read(session) != 0 || hasOutput }
 
     static func fault(_ code: Int32) -> HTTP2Fault {
         HTTP2Fault(code: code, description: unsafe String(cString: nghttp2_strerror(code)))
@@ -164,10 +165,20 @@ import CNghttp2
     }
 
     /// Takes no more streams than have arrived.
+    ///
+    /// nghttp2 takes streams until it has written that, and a later GOAWAY would name them, which
+    /// RFC 9113, section 6.8, forbids. So it writes now, before it receives more.
     package func end(_ code: HTTP2Code = .noError) {
         let last = unsafe nghttp2_session_get_last_proc_stream_id(session)
         let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
         unsafe _ = nghttp2_submit_goaway(session, flags, last, code.rawValue, nil, 0)
+        let before = ends
+        while ends == before {
+            var data: UnsafePointer<UInt8>?
+            let count = unsafe nghttp2_session_mem_send(session, &data)
+            guard count > 0, let data = unsafe data else { return }
+            unsafe ahead.append(contentsOf: UnsafeBufferPointer(start: data, count: count))
+        }
     }
 
     /// Records that time has passed, which admits more frames.
@@ -246,6 +257,7 @@ import CNghttp2
             }
             let isEnd = unsafe frame.pointee.hd.type == UInt8(NGHTTP2_GOAWAY.rawValue)
             let isReset = unsafe frame.pointee.hd.type == UInt8(NGHTTP2_RST_STREAM.rawValue)
+            if isEnd { connection.ends += 1 }
             if isEnd, unsafe frame.pointee.goaway.error_code != 0 { connection.hasFailed = true }
             // A peer that has the server reset its streams costs as much as one that does.
             if isReset, unsafe frame.pointee.rst_stream.error_code != 0 {
