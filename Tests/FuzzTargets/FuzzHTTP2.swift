@@ -26,10 +26,16 @@ extension FuzzTarget {
         let settings = HTTP2Mutation.Frame(type: 4).bytes
         let call = HTTP2Mutation.templates[0].bytes + HTTP2Mutation.templates[1].bytes
         let all = HTTP2Mutation.templates.flatMap(\.bytes)
+        var unended = HTTP2Mutation.templates[1]
+        unended.flags = 0
+        let trailers = HTTP2Mutation.Frame(
+            type: 1, flags: 5, stream: 1, content: HTTP2Mutation.literal("x", "y"))
+        let trailed = HTTP2Mutation.templates[0].bytes + unended.bytes + trailers.bytes
         var seeds: [[UInt8]] = []
         for manner in UInt8(0)..<4 {
             seeds.append([255, manner] + settings + call)
             seeds.append([6, manner] + settings + call + all)
+            seeds.append([6, manner] + settings + trailed)
             for template in HTTP2Mutation.templates {
                 seeds.append([19, manner] + settings + call + template.bytes)
             }

@@ -15,7 +15,9 @@ extension FuzzTarget {
         let server = FuzzHTTPServer(authority) { $0.writeStallMilliseconds = 50 }
         let evidence = authority.genuine.map { ($0.kind, $0.bytes) }
         return FuzzTarget(
-            "HTTP2Connection", seeds: evidence.map(HTTP2Seed.calls) + [HTTP2Seed.documents],
+            "HTTP2Connection",
+            seeds: evidence.map { HTTP2Seed.calls($0, $1) } + [HTTP2Seed.documents]
+                + evidence.prefix(2).map { HTTP2Seed.calls($0, $1, inBlocks: true) },
             mutate: { HTTP2Mutation.mutate($0, prefix: 4, &$1) }
         ) { bytes in
             guard bytes.count > 4 else { return }
@@ -36,7 +38,11 @@ private enum HTTP2Seed {
 
     /// Verifications of evidence: by gRPC, by a stream of it, by Connect, and by HTTP with the
     /// size of the body and without.
-    static func calls(_ kind: EvidenceKind, _ evidence: [UInt8]) -> [UInt8] {
+    ///
+    /// - Parameter inBlocks: whether heads have CONTINUATION, and trailers end the requests.
+    static func calls(
+        _ kind: EvidenceKind, _ evidence: [UInt8], inBlocks: Bool = false
+    ) -> [UInt8] {
         var call = MessageBuilder()
         call.set(1, varint: UInt64(kind.rawValue))
         var message = MessageBuilder()
@@ -57,10 +63,29 @@ private enum HTTP2Seed {
         var seed = start
         for (index, form) in forms.enumerated() {
             let stream = UInt32(2 * index + 1)
-            seed += head("POST", form.path, form.type, stream).bytes
-            seed += data(form.body, stream).flatMap(\.bytes)
+            let head = head("POST", form.path, form.type, stream)
+            var data = data(form.body, stream)
+            guard inBlocks else {
+                seed += head.bytes + data.flatMap(\.bytes)
+                continue
+            }
+            data[data.count - 1].flags = 0
+            let trailers = HTTP2Mutation.literal("x", "y") + HTTP2Mutation.literal("z", "")
+            seed += divided(head) + data.flatMap(\.bytes)
+            seed += divided(Frame(type: 1, flags: 5, stream: stream, content: trailers))
         }
         return seed
+    }
+
+    /// HEADERS and CONTINUATION of a block of fields.
+    private static func divided(_ block: Frame) -> [UInt8] {
+        let half = block.content.count / 2
+        let first = Frame(
+            type: 1, flags: block.flags & 1, stream: block.stream,
+            content: Array(block.content[..<half]))
+        let second = Frame(
+            type: 9, flags: 4, stream: block.stream, content: Array(block.content[half...]))
+        return first.bytes + second.bytes
     }
 
     /// Requests without evidence.

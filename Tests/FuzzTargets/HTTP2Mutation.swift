@@ -104,7 +104,7 @@ enum HTTP2Mutation {
             if mutation.once(in: 2) { frame.stream = UInt32(mutation.below(12)) }
             return frames.insert(frame, at: mutation.below(frames.count + 1))
         }
-        switch mutation.below(12) {
+        switch mutation.below(14) {
         case 0: frames.remove(at: index)
         case 1: frames.insert(frames[index], at: mutation.below(frames.count + 1))
         case 2: frames.swapAt(index, mutation.below(frames.count))
@@ -119,6 +119,7 @@ enum HTTP2Mutation {
         case 7: split(&frames, at: index, &mutation)
         case 8: frames[index].content += mutation.element(of: fields)
         case 9: frames[index].content = number(UInt32(mutation.element(of: numbers)))
+        case 10, 11: addTrailers(&frames, &mutation)
         default: frames[index].content = mutation.usual(frames[index].content)
         }
     }
@@ -140,6 +141,19 @@ enum HTTP2Mutation {
             frames[index].flags &= ~1
         }
         frames.insert(second, at: index + 1)
+    }
+
+    /// Ends a request with trailers instead of its last frame.
+    private static func addTrailers(_ frames: inout [Frame], _ mutation: inout FuzzMutation) {
+        let ends = frames.indices.filter { frames[$0].type < 2 && frames[$0].flags & 1 != 0 }
+        guard !ends.isEmpty else { return }
+        let index = mutation.element(of: ends)
+        frames[index].flags &= ~1
+        frames.insert(
+            Frame(
+                type: 1, flags: 5, stream: frames[index].stream,
+                content: mutation.element(of: fields)),
+            at: index + 1)
     }
 
     private static func number(_ value: UInt32) -> [UInt8] {
