@@ -27,6 +27,7 @@ import Testing
         let settings = """
             workers = 4
             limits.queue-delay-ms = 30000
+            limits.longest-timeout-ms = 60000
             limits.drain-seconds = 120
             """
         try Present.writeConfiguration(file, listeners, pki, root: root, settings)
