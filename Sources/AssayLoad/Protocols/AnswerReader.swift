@@ -22,14 +22,15 @@ struct AnswerReader {
 
     /// The outcome of an answer with a status of HTTP, in JSON or of Connect.
     func outcome(
-        status: Int, _ body: Span<UInt8>, isConnect: Bool, _ request: PreparedRequests.Request
+        status: Int, _ body: Span<UInt8>, isConnect: Bool,
+        _ expectation: PreparedRequests.Expectation
     ) -> Outcome {
         guard status == 200 else { return failure(status, body) }
-        if isConnect { return message(body, request) }
-        if let beginning = beginnings[request.expected], body.starts(with: beginning) {
+        if isConnect { return message(body, expectation) }
+        if let beginning = beginnings[expectation.verdict], body.starts(with: beginning) {
             return .correct
         }
-        return wrong(body, request.expected)
+        return wrong(body, expectation.verdict)
     }
 
     /// The statuses of a request above a limit, for which messages have RESOURCE_EXHAUSTED.
@@ -69,7 +70,7 @@ struct AnswerReader {
     /// The outcome of the answer to a call of gRPC.
     func outcome(
         status: Int, grpcStatus: Int?, message reason: [UInt8], _ body: Span<UInt8>,
-        _ request: PreparedRequests.Request
+        _ expectation: PreparedRequests.Expectation
     ) -> Outcome {
         guard let grpcStatus else {
             return .error(
@@ -80,17 +81,17 @@ struct AnswerReader {
             let message = String(decoding: Self.decoded(reason), as: UTF8.self)
             return Outcome(
                 .failure(.status(code, message: message, retryAfterMilliseconds: 0)),
-                request.expected)
+                expectation.verdict)
         }
         guard let size = Self.size(body), size == body.count else {
             return .error("an answer that is not one message")
         }
-        return message(body.extracting(Self.prefixBytes..<size), request)
+        return message(body.extracting(Self.prefixBytes..<size), expectation)
     }
 
     /// The outcome of a message: a VerifyResponse, a ResolveResponse or a VerifyStreamResponse.
-    func message(_ body: Span<UInt8>, _ request: PreparedRequests.Request) -> Outcome {
-        if request.isVerify, Self.begins(body, with: request.expected) { return .correct }
+    func message(_ body: Span<UInt8>, _ expectation: PreparedRequests.Expectation) -> Outcome {
+        if expectation.isVerify, Self.begins(body, with: expectation.verdict) { return .correct }
         do throws(MessageError) {
             let head = try codec.decodeResponse(body, withEvidence: false)
             guard head.status == .ok else {
@@ -99,9 +100,9 @@ struct AnswerReader {
                         .status(
                             head.status, message: head.message,
                             retryAfterMilliseconds: head.retryAfterMilliseconds)),
-                    request.expected)
+                    expectation.verdict)
             }
-            return Outcome(head.result, request.expected)
+            return Outcome(head.result, expectation.verdict)
         } catch {
             return .error("an answer that is no message: \(error)")
         }

@@ -50,10 +50,13 @@ class HTTP2Link: SocketLink {
 
     override func pump() {
         guard state == .open else { return }
-        let limit = min(client.streamLimit, settings.inFlight)
+        let limit = min(client.streamLimit, depth)
         while client.openStreams < limit, let ticket = waiting.popFirst() {
-            let request = prepared.groups[ticket.group][ticket.item]
-            guard let slot = client.begin(prepared.heads[request.head], request.bytes) else {
+            let head = prepared.groups[ticket.group][ticket.item].head
+            guard
+                let slot = client.begin(
+                    prepared.heads[head], prepared.groups[ticket.group][ticket.item].bytes)
+            else {
                 return owner.take(
                     .error("the connection takes no more requests"), of: ticket, from: self)
             }
@@ -68,8 +71,7 @@ class HTTP2Link: SocketLink {
         // Without a ticket it was given up.
         guard let ticket = tickets[slot] else { return }
         tickets[slot] = nil
-        let request = prepared.groups[ticket.group][ticket.item]
-        let form = settings.loadProtocol.form
+        let expectation = prepared.expectation(of: ticket)
         let outcome = client.withRequest(slot) { answered in
             guard answered.status > 0, code == 0 || answered.grpcStatus != nil else {
                 return Outcome.error("the stream was reset with the code \(code)")
@@ -78,10 +80,10 @@ class HTTP2Link: SocketLink {
             if form == .grpc {
                 return reader.outcome(
                     status: answered.status, grpcStatus: answered.grpcStatus,
-                    message: answered.grpcMessage, body, request)
+                    message: answered.grpcMessage, body, expectation)
             }
             return reader.outcome(
-                status: answered.status, body, isConnect: form == .connect, request)
+                status: answered.status, body, isConnect: form == .connect, expectation)
         }
         owner.take(outcome, of: ticket, from: self)
     }
@@ -117,7 +119,7 @@ final class RPCStreamLink: HTTP2Link {
 
     override func pump() {
         guard state == .open else { return }
-        let limit = settings.inFlight
+        let limit = depth
         while messages.count - freeIndexes.count < limit, let ticket = waiting.popFirst() {
             let index = freeIndexes.popLast() ?? messages.count
             if index == messages.count { messages.append(ticket) } else { messages[index] = ticket }
@@ -167,8 +169,8 @@ final class RPCStreamLink: HTTP2Link {
         guard id > 0, id <= UInt64(messages.count) else { return }
         let index = Int(id) - 1
         guard let ticket = messages[index] else { return outcomes.append((index, Self.late)) }
-        let request = prepared.groups[ticket.group][ticket.item]
-        outcomes.append((index, reader.message(message, request)))
+        let expectation = prepared.expectation(of: ticket)
+        outcomes.append((index, reader.message(message, expectation)))
     }
 
     override func didClose(_ slot: Int, _ code: UInt32) {

@@ -12,9 +12,15 @@ struct PreparedRequests: Sendable {
         var bytes: [UInt8]
         /// HTTP/2: the index of the head.
         var head = 0
-        var expected: Verdict
+        var expectation: Expectation
+    }
+
+    /// What the answer to a request is compared with. Apart from the bytes, so that an answer does
+    /// not touch them.
+    struct Expectation: Sendable {
+        let verdict: Verdict
         /// Whether the answer has one verdict.
-        var isVerify: Bool
+        let isVerify: Bool
     }
 
     /// By group, in the order of its items.
@@ -36,8 +42,9 @@ struct PreparedRequests: Sendable {
     private mutating func prepare(_ item: LoadItem) -> Request {
         let body = self.body(item)
         let path = self.path(item.call)
-        var request = Request(bytes: body, expected: item.expected, isVerify: true)
-        if case .resolve = item.call { request.isVerify = false }
+        let isVerify = if case .resolve = item.call { false } else { true }
+        var request = Request(
+            bytes: body, expectation: Expectation(verdict: item.expected, isVerify: isVerify))
         switch settings.loadProtocol.transport {
         case .frames, .stream: break
         case .http1:
@@ -48,6 +55,10 @@ struct PreparedRequests: Sendable {
         case .http2: request.head = head(path)
         }
         return request
+    }
+
+    func expectation(of ticket: Ticket) -> Expectation {
+        groups[ticket.group][ticket.item].expectation
     }
 
     // MARK: Heads

@@ -15,6 +15,9 @@ class SocketLink: LoadLink {
     }
 
     let settings: LoadSettings
+    /// Of the settings: what each call needs.
+    let depth: Int
+    let form: LoadProtocol.Form
     let prepared: PreparedRequests
     let reader = AnswerReader()
     unowned let owner: LoadLoop
@@ -36,6 +39,8 @@ class SocketLink: LoadLink {
         _ settings: LoadSettings, _ prepared: PreparedRequests, on loop: EventLoop, owner: LoadLoop
     ) {
         self.settings = settings
+        depth = settings.inFlight
+        form = settings.loadProtocol.form
         self.prepared = prepared
         self.loop = loop
         self.owner = owner
@@ -244,13 +249,13 @@ final class HTTP1Link: SocketLink {
 
     private func outcome(_ status: Int, _ body: SlabBytes, _ ticket: Ticket) -> Outcome {
         reader.outcome(
-            status: status, body.span, isConnect: settings.loadProtocol.form == .connect,
-            prepared.groups[ticket.group][ticket.item])
+            status: status, body.span, isConnect: form == .connect,
+            prepared.expectation(of: ticket))
     }
 
     override func pump() {
         guard state == .open else { return }
-        while inFlight.count < settings.inFlight, let ticket = waiting.popFirst() {
+        while inFlight.count < depth, let ticket = waiting.popFirst() {
             inFlight.append(ticket)
             output += prepared.groups[ticket.group][ticket.item].bytes
             flushLater()
