@@ -17,7 +17,6 @@ package enum HTTP1Writer {
         _ response: HTTPResponse, closes: Bool, isHead: Bool = false, at seconds: Int64,
         to output: inout [UInt8]
     ) {
-        output.reserveCapacity(output.count + usualHeadBytes + response.body.count)
         appendHead(
             of: response, length: response.body.count, closes: closes, at: seconds, to: &output)
         if response.canHaveBody, !isHead { output += response.body }
@@ -30,17 +29,8 @@ package enum HTTP1Writer {
     ) {
         var head: [UInt8] = []
         head.reserveCapacity(usualHeadBytes)
-        appendHead(
-            of: response, length: output.count - start, closes: closes, at: seconds, to: &head)
+        write(response, length: output.count - start, closes: closes, at: seconds, to: &head)
         output.insert(contentsOf: head, at: start)
-    }
-
-    /// Appends the head of a response whose body follows in chunks.
-    package static func appendHead(
-        ofChunked response: HTTPResponse, closes: Bool, at seconds: Int64,
-        to output: inout [UInt8]
-    ) {
-        appendHead(of: response, length: nil, closes: closes, at: seconds, to: &output)
     }
 
     /// Makes the output from `start` on a chunk.
@@ -50,9 +40,22 @@ package enum HTTP1Writer {
         output += "\r\n".utf8
     }
 
+    /// Appends the head of a response whose body follows.
+    ///
     /// - Parameter length: of the body; nil for one in chunks.
-    private static func appendHead(
+    package static func appendHead(
         of response: HTTPResponse, length: Int?, closes: Bool, at seconds: Int64,
+        to output: inout [UInt8]
+    ) {
+        // The output grows by itself for small bodies; a large one is copied once.
+        if let length, length >= largeBodyBytes {
+            output.reserveCapacity(output.count + usualHeadBytes + length)
+        }
+        write(response, length: length, closes: closes, at: seconds, to: &output)
+    }
+
+    private static func write(
+        _ response: HTTPResponse, length: Int?, closes: Bool, at seconds: Int64,
         to output: inout [UInt8]
     ) {
         output += "HTTP/1.1 ".utf8
@@ -86,4 +89,6 @@ package enum HTTP1Writer {
 
     /// Bytes of the usual head.
     private static let usualHeadBytes = 256
+    /// Bytes of a body for which the output gets its memory at once.
+    private static let largeBodyBytes = 64 << 10
 }

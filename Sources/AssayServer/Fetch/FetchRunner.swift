@@ -220,7 +220,7 @@ final class FetchRunner {
         if entry.isAbandoned { all.addAbandoned(-1) }
         releaseMemory(of: entry)
         switch entry.connection.isClosed ? nil : answer {
-        case .encoded(let bytes): entry.port.answer(.fetched) { $0 += bytes }
+        case .encoded(let bytes): entry.port.answer(.fetched, bytes: bytes.count) { $0 += bytes }
         case .refused(let refusal): entry.port.refuse(refusal)
         case nil: entry.port.refuse(nil)
         }

@@ -290,7 +290,7 @@ final class FrameSession: Session {
     }
 
     func answer(
-        to id: UInt64, _ connection: Connection,
+        to id: UInt64, bytes: Int?, _ connection: Connection,
         _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void
     ) {
         connection.answer { output in

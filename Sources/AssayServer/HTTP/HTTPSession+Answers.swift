@@ -10,13 +10,18 @@ extension HTTPSession {
     func form(of id: UInt64) -> any AnswerForm { responses[id] }
 
     func answer(
-        to id: UInt64, _ connection: Connection,
+        to id: UInt64, bytes: Int?, _ connection: Connection,
         _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void
     ) {
         let (response, framing) = (responses[id].response, responses[id].framing)
         let now = time(connection).seconds
         write(id, connection) { output in
             let start = output.count
+            // A large result is not moved to make space for its head.
+            if let bytes, !framing.isLine {
+                HTTP1Writer.appendHead(
+                    of: response, length: bytes, closes: framing.closes, at: now, to: &output)
+            }
             do throws(AnswerFault) {
                 try appendResult(&output)
             } catch {
@@ -25,6 +30,7 @@ extension HTTPSession {
                 return Self.append(response, framing, at: now, to: &output)
             }
             guard !framing.isLine else { return HTTP1Writer.makeChunk(from: start, in: &output) }
+            guard bytes == nil else { return }
             HTTP1Writer.insertHead(
                 of: response, at: start, closes: framing.closes, at: now, into: &output)
         }

@@ -14,7 +14,7 @@ extension HTTPSession {
         write(id, connection) { output in
             if isInterim { output += HTTP1Writer.interim }
             HTTP1Writer.appendHead(
-                ofChunked: format.response(200, HTTPMediaType.linesName),
+                of: format.response(200, HTTPMediaType.linesName), length: nil,
                 closes: format.framing.closes, at: now, to: &output)
         }
     }

@@ -18,7 +18,7 @@ extension RequestSession {
 
     /// Answers a call of the services with a message.
     func answer(_ message: [UInt8], _ form: RPCForm, to id: UInt64, _ connection: Connection) {
-        answer(to: id, connection) { form.append(message, to: &$0) }
+        answer(to: id, bytes: nil, connection) { form.append(message, to: &$0) }
     }
 
     /// Answers with the result of a call, or with the reason of a refusal.

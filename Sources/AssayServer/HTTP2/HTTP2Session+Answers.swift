@@ -8,11 +8,12 @@ extension HTTP2Session {
     func form(of id: UInt64) -> any AnswerForm { self[format: id] }
 
     func answer(
-        to id: UInt64, _ connection: Connection,
+        to id: UInt64, bytes: Int?, _ connection: Connection,
         _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void
     ) {
         guard isOpen(id), connection.canWrite else { return }
         var result: [UInt8] = []
+        if let bytes { result.reserveCapacity(bytes) }
         do throws(AnswerFault) {
             try appendResult(&result)
         } catch {

@@ -113,7 +113,8 @@ final class Resolver {
     ) {
         let (answer, outcome) = answer
         switch answer {
-        case .encoded(let bytes): resolve.port.answer(.resolved(outcome)) { $0 += bytes }
+        case .encoded(let bytes):
+            resolve.port.answer(.resolved(outcome), bytes: bytes.count) { $0 += bytes }
         case .refused(let refusal): resolve.refuse(refusal)
         }
     }

@@ -16,9 +16,11 @@ extension Scheduler {
                 resolver.take(item, of: slice[index], began: answers.began)
             } else if let outcome = answers.outcomes[index] {
                 let result = ReplyPort.Result.verified(outcome, began: answers.began)
-                slice[index].port.value.answer(result, at: now) { output throws(AnswerFault) in
+                let bytes = start..<end
+                slice[index].port.value.answer(result, at: now, bytes: bytes.count) {
+                    output throws(AnswerFault) in
                     if let fault = answers.faults[index] { throw fault }
-                    output.append(contentsOf: answers.bytes[start..<end])
+                    output.append(contentsOf: answers.bytes[bytes])
                 }
             } else if let chain = answers.unknownChains[index] {
                 enqueueUnknownChain(slice[index], for: chain)

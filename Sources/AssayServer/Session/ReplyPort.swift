@@ -53,9 +53,11 @@ final class ReplyPort {
 
     /// Answers with a result, unless the request has ended.
     ///
-    /// - Parameter now: nanoseconds of the monotonic clock; nil to read it.
+    /// - Parameters:
+    ///   - now: nanoseconds of the monotonic clock; nil to read it.
+    ///   - bytes: how many are appended; nil if that is not known before.
     func answer(
-        _ result: Result, at now: UInt64? = nil,
+        _ result: Result, at now: UInt64? = nil, bytes: Int? = nil,
         _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void
     ) {
         end {
@@ -68,7 +70,7 @@ final class ReplyPort {
                 connection.telemetry.metrics.didResolve(outcome, arrived: arrived, now: now)
             case .fetched: connection.telemetry.metrics.didFetch(arrived: arrived, now: now)
             }
-            connection.session.answer(to: id, connection, appendResult)
+            connection.session.answer(to: id, bytes: bytes, connection, appendResult)
         }
     }
 

@@ -49,8 +49,10 @@ protocol Session: AnyObject {
     /// Answers with the result of a call, or with the reason of a refusal.
     func answer(_ head: ResponseHead, _ connection: Connection)
     /// Answers with the result that the form of the request appends, when its turn comes.
+    ///
+    /// - Parameter bytes: the size of the result; nil if it is not known before.
     func answer(
-        to id: UInt64, _ connection: Connection,
+        to id: UInt64, bytes: Int?, _ connection: Connection,
         _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void)
     /// Says why the connection ends.
     func answerLast(_ head: ResponseHead, _ connection: Connection)
