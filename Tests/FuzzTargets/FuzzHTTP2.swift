@@ -211,7 +211,7 @@ struct HTTP2Reading {
         if data.first == 0xFF { return connection.reset(number, .cancel) }
         let isLong = data.count > 4
         connection.answer(
-            number, Self.head, body: isLong ? data : [], from: isLong ? 1 : 0,
+            number, Self.head, body: isLong ? Array(data.dropFirst()) : [],
             trailers: isLong ? Self.trailers : nil, isOpen: data.count > 8)
         connection.append(data, to: number)
         connection.finish(number, trailers: Self.trailers)
