@@ -141,12 +141,16 @@ extension HTTP2Connection {
         let end = output.count + limit
         output += ahead
         ahead = []
-        while output.count < end {
-            var data: UnsafePointer<UInt8>?
-            let count = unsafe nghttp2_session_mem_send(session, &data)
-            guard count >= 0 else { throw Self.fault(Int32(count)) }
-            guard count > 0, let data = unsafe data else { return }
-            unsafe output.append(contentsOf: UnsafeBufferPointer(start: data, count: count))
-        }
+        while output.count < end, try writeNext(into: &output) {}
+    }
+
+    /// Appends what nghttp2 sends next. Returns false if there is nothing.
+    func writeNext(into output: inout [UInt8]) throws(HTTP2Fault) -> Bool {
+        var data: UnsafePointer<UInt8>?
+        let count = unsafe nghttp2_session_mem_send(session, &data)
+        guard count >= 0 else { throw Self.fault(Int32(count)) }
+        guard count > 0, let data = unsafe data else { return false }
+        unsafe output.append(contentsOf: UnsafeBufferPointer(start: data, count: count))
+        return true
     }
 }

@@ -172,13 +172,11 @@ import CNghttp2
         let last = unsafe nghttp2_session_get_last_proc_stream_id(session)
         let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
         unsafe _ = nghttp2_submit_goaway(session, flags, last, code.rawValue, nil, 0)
+        var written: [UInt8] = []
         let before = ends
-        while ends == before {
-            var data: UnsafePointer<UInt8>?
-            let count = unsafe nghttp2_session_mem_send(session, &data)
-            guard count > 0, let data = unsafe data else { return }
-            unsafe ahead.append(contentsOf: UnsafeBufferPointer(start: data, count: count))
-        }
+        // After a fault nothing can be said.
+        while ends == before, (try? writeNext(into: &written)) == true {}
+        ahead += written
     }
 
     /// Records that time has passed, which admits more frames.
