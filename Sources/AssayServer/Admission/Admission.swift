@@ -62,6 +62,11 @@ final class Admission {
         do throws(EmptyExpectation) { try head.call.requireExpectedValues() } catch {
             return .refused(.emptyExpectation(head.id, error))
         }
+        switch head.call {
+        case .verify, .resolve, .fetch:
+            if let refusal = drainRefusal(head.id, from: connection) { return .refused(refusal) }
+        case .health, .info, .ping, .unknown: break
+        }
         if case .resolve(let call) = head.call {
             return admit(call, of: head, bodyBytes: bodyBytes, from: connection, began: began)
         }
@@ -71,7 +76,6 @@ final class Admission {
         guard case .verify(let call) = head.call else {
             return answer(to: head, bodyBytes: bodyBytes, from: connection)
         }
-        guard !connection.isDraining else { return .refused(.unavailable(head.id)) }
         guard let kind = call.kind else { return .refused(.unknownKind(head.id)) }
         guard !call.expectations.hasTooManyDevices else {
             return .refused(.tooManyDevices(head.id))
@@ -110,6 +114,11 @@ final class Admission {
                 reservation: Reservation(isStreamed ? .none : cost, for: peer)))
     }
 
+    /// The refusal of new work while the server drains; nil if it takes some.
+    func drainRefusal(_ id: UInt64, from connection: Connection) -> ResponseHead? {
+        connection.isDraining ? .unavailable(id) : nil
+    }
+
     /// What is wrong with a question about one item; nil if nothing is.
     private func problem(
         of call: VerifyCall, _ kind: EvidenceKind, _ id: UInt64, from connection: Connection
@@ -125,7 +134,6 @@ final class Admission {
         _ call: ResolveCall, of head: RequestHead, bodyBytes: Int, from connection: Connection,
         began: UInt64?
     ) -> AdmissionDecision {
-        guard !connection.isDraining else { return .refused(.unavailable(head.id)) }
         let count = call.items.count
         guard count <= limits.resolveItems else {
             return .refused(.tooManyItems(head.id, count, limit: limits.resolveItems))
@@ -170,7 +178,6 @@ final class Admission {
         _ call: FetchCall, of head: RequestHead, bodyBytes: Int, from connection: Connection,
         began: UInt64?
     ) -> AdmissionDecision {
-        guard !connection.isDraining else { return .refused(.unavailable(head.id)) }
         let evidenceLimit = ServerLimits.fetchEvidenceBytes
         guard bodyBytes <= evidenceLimit else {
             return .refused(.bodyTooLarge(head.id, bodyBytes, limit: evidenceLimit))

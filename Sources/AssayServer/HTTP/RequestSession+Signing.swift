@@ -44,7 +44,9 @@ extension RequestSession {
         _ kind: SignatureKind, _ request: HTTPSignBody, of app: String?, for id: UInt64,
         _ connection: Connection
     ) throws(HTTPProblem) -> [UInt8] {
-        guard !connection.isDraining else { throw HTTPProblem(ResponseHead.unavailable(id)) }
+        if let refusal = connection.context.admission.drainRefusal(id, from: connection) {
+            throw HTTPProblem(refusal)
+        }
         let signer = try signer(of: app, connection)
         do throws(SigningFailure) {
             return try signer.sign(kind, request.json, key: request.key)
