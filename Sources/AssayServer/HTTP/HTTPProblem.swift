@@ -32,6 +32,18 @@ struct HTTPProblem: Error, Sendable {
         if fault.status == 431 || fault.status == 414 { code = .resourceExhausted }
     }
 
+    /// Why a request that was verified has no result.
+    init(_ fault: AnswerFault) {
+        switch fault {
+        case .question(let problem): self.init(ResponseHead.invalidQuestion(0, problem))
+        case .signing(let failure): self.init(failure)
+        case .refused(let request):
+            self.init(
+                403, .permissionDenied,
+                "the request is \(request.verdict.name): \(request.detail)")
+        }
+    }
+
     /// A refusal that gRPC gives another code.
     func grpc(_ code: Status) -> HTTPProblem {
         var problem = self

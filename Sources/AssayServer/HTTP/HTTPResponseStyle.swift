@@ -120,7 +120,9 @@ extension HTTPResponseStyle: AnswerForm {
         _ entitlements: Entitlements, of items: [EvidenceItem], answering id: UInt64,
         _ call: ResolveCall, at now: Timestamp, by codec: MessageCodec
     ) -> EncodedAnswer {
-        guard case .rpc(let form) = content else { return Self.line(entitlements.json(items)) }
+        guard case .rpc(let form) = content else {
+            return .encoded(entitlements.json(items).line)
+        }
         return form.answer(form.message(entitlements, of: items, call, by: codec), to: id)
     }
 
@@ -129,17 +131,11 @@ extension HTTPResponseStyle: AnswerForm {
         by codec: MessageCodec
     ) -> EncodedAnswer {
         guard case .rpc(let form) = content else {
-            return Self.line(
-                found.entitlements.json(
-                    found.items, of: found.environment, revision: found.revision))
+            let json = found.entitlements.json(
+                found.items, of: found.environment, revision: found.revision)
+            return .encoded(json.line)
         }
         return form.answer(form.message(found, call, by: codec), to: id)
-    }
-
-    private static func line(_ json: [UInt8]) -> EncodedAnswer {
-        var line = json
-        line.append(UInt8(ascii: "\n"))
-        return .encoded(line)
     }
 }
 
@@ -155,7 +151,7 @@ extension HTTPResponseStyle {
 
     /// A response with JSON. Like a line of `assay verify`, it ends with a line break.
     func response(_ status: Int = 200, json: [UInt8]) -> HTTPResponse {
-        response(status, HTTPMediaType.jsonName, line: json)
+        response(status, HTTPMediaType.jsonName, body: json.line)
     }
 
     /// A response that says why there is no result.
@@ -174,24 +170,18 @@ extension HTTPResponseStyle {
                 return response(200, form.type, body: form.body(status), fields)
             }
             return response(
-                status.connectHTTPStatus, HTTPMediaType.jsonName, line: status.connectJSON, fields)
+                status.connectHTTPStatus, HTTPMediaType.jsonName, body: status.connectJSON.line,
+                fields)
         case .apple:
             return response(
-                problem.statusOfApple, HTTPMediaType.jsonName, line: problem.appleJSON, fields)
+                problem.statusOfApple, HTTPMediaType.jsonName, body: problem.appleJSON.line, fields)
         case .purchase:
             return response(
-                problem.status, HTTPMediaType.jsonName, line: problem.purchaseJSON, fields)
+                problem.status, HTTPMediaType.jsonName, body: problem.purchaseJSON.line, fields)
         case .report, .verdict, .verifyReceipt, .retention:
-            return response(problem.status, HTTPMediaType.problemName, line: problem.json, fields)
+            return response(
+                problem.status, HTTPMediaType.problemName, body: problem.json.line, fields)
         }
-    }
-
-    private func response(
-        _ status: Int, _ contentType: String, line: [UInt8], _ fields: [HTTPResponse.Field] = []
-    ) -> HTTPResponse {
-        var body = line
-        body.append(UInt8(ascii: "\n"))
-        return response(status, contentType, body: body, fields)
     }
 
     /// A response with the fields that the request asks for.
@@ -214,9 +204,16 @@ extension HTTPResponseStyle {
 }
 
 extension [UInt8] {
-    /// Appends a line of JSON.
-    fileprivate mutating func append(line: [UInt8]) {
-        self += line
+    /// JSON as a line.
+    fileprivate var line: [UInt8] {
+        var line = self
+        line.append(UInt8(ascii: "\n"))
+        return line
+    }
+
+    /// Appends JSON as a line, without a copy of it.
+    fileprivate mutating func append(line json: [UInt8]) {
+        self += json
         append(UInt8(ascii: "\n"))
     }
 }

@@ -82,15 +82,4 @@ extension HTTPProblem {
     static let retentionNeedsApp = HTTPProblem(
         404, .unimplemented,
         "the app entry has no app-apple-id, by which it knows its own retention requests")
-
-    init(_ fault: AnswerFault) {
-        switch fault {
-        case .question(let problem): self.init(400, .invalidArgument, problem)
-        case .signing(let failure): self.init(failure)
-        case .refused(let request):
-            self.init(
-                403, .permissionDenied,
-                "the request is \(request.verdict.name): \(request.detail)")
-        }
-    }
 }
