@@ -108,12 +108,12 @@ import Testing
         var turns = ReceiptQuota()
         var read = 0
         while case let slice = turns.slice(in: 1), slice > 0 {
-            #expect(slice <= ReceiptQuota.sliceBytes)
+            #expect(slice <= ServerLimits.receiptSliceBytes)
             turns.didRead(slice, nanoseconds: 1)
             read += slice
         }
         #expect(read == ReceiptQuota.bytesPerTurn)
-        #expect(turns.slice(in: 2) == ReceiptQuota.sliceBytes)
+        #expect(turns.slice(in: 2) == ServerLimits.receiptSliceBytes)
         turns.didRead(10, nanoseconds: ReceiptQuota.nanosecondsPerTurn - 1)
         #expect(turns.slice(in: 2) > 0)
         turns.didRead(10, nanoseconds: 1)

@@ -34,7 +34,7 @@ import Testing
             guard let connection = worker.connections.all.first(where: { _ in true }) else {
                 return []
             }
-            return [connection.inFlight.count, worker.budget.evidence]
+            return [connection.flow.inFlight.count, worker.budget.evidence]
         }
     }
 
@@ -52,7 +52,8 @@ import Testing
             }
             let cost = RequestCost(bytes: 100, state: 100, answer: 50)
             let port = ReplyPort(
-                .verify, 7, from: connection, holding: Reservation(cost, for: connection.peer))
+                .verify, 7, from: connection.flow, on: worker.context.loop,
+                holding: Reservation(cost, for: connection.peer))
             if end == .afterMoreMemory { port.hold(Reservation(cost, for: connection.peer)) }
             kept.withLock { $0 = LoopBound(port, to: worker.context.loop) }
         }

@@ -34,12 +34,12 @@ final class Admission {
     /// The rejection, by the rules of `admit`, of any Verify request that the connection has sent,
     /// if the delay exceeds the limit or the connection is full. It needs no decoded head:
     /// rejections take time from accepted requests, so they have to be cheap.
-    func refusalWithoutDecoding(of connection: Connection) -> PreparedRefusals.Refusal? {
+    func refusalWithoutDecoding(of flow: Flow) -> PreparedRefusals.Refusal? {
         guard !context.phase.isDraining else { return nil }
-        if let delay = scheduler.excessiveDelay(of: connection, before: .max) {
+        if let delay = scheduler.excessiveDelay(of: flow, before: .max) {
             return refusals.refusal(.overloaded(retryAfter: Self.rounded(delay)), by: codec)
         }
-        guard connection.isFull else { return nil }
+        guard isFull(flow) else { return nil }
         return refusals.refusal(.tooManyInFlight(limit: limits.requestsInFlight), by: codec)
     }
 
@@ -52,35 +52,34 @@ final class Admission {
     ///
     /// - Parameter isWhole: whether the body has arrived. If not, a large receipt is verified as
     ///   it arrives.
-    /// - Parameter began: when its first byte arrived; nil for that of the request at the front.
     func admit(
-        _ head: RequestHead, bodyBytes: Int, isWhole: Bool, from connection: Connection,
-        began: UInt64? = nil
+        _ request: borrowing Request, bodyBytes: Int, isWhole: Bool, from flow: Flow
     ) -> AdmissionDecision {
+        let head = request.head
         guard head.id != ResponseHead.connectionId else { return .refused(.reservedId) }
-        guard !connection.inFlight.contains(head.id) else { return .refused(.duplicate(head.id)) }
+        guard !flow.inFlight.contains(head.id) else { return .refused(.duplicate(head.id)) }
         do throws(EmptyExpectation) { try head.call.requireExpectedValues() } catch {
             return .refused(.emptyExpectation(head.id, error))
         }
         switch head.call {
         case .verify, .resolve, .fetch:
-            if let refusal = drainRefusal(head.id, from: connection) { return .refused(refusal) }
+            if let refusal = drainRefusal(head.id, from: flow) { return .refused(refusal) }
         case .health, .info, .ping, .unknown: break
         }
         if case .resolve(let call) = head.call {
-            return admit(call, of: head, bodyBytes: bodyBytes, from: connection, began: began)
+            return admit(call, of: request, bodyBytes: bodyBytes, from: flow)
         }
         if case .fetch(let call) = head.call {
-            return admit(call, of: head, bodyBytes: bodyBytes, from: connection, began: began)
+            return admit(call, of: request, bodyBytes: bodyBytes, from: flow)
         }
         guard case .verify(let call) = head.call else {
-            return answer(to: head, bodyBytes: bodyBytes, from: connection)
+            return answer(to: head, bodyBytes: bodyBytes, from: flow)
         }
         guard let kind = call.kind else { return .refused(.unknownKind(head.id)) }
         guard !call.expectations.hasTooManyDevices else {
             return .refused(.tooManyDevices(head.id))
         }
-        if let problem = problem(of: call, kind, head.id, from: connection) {
+        if let problem = problem(of: call, kind, detectsKind: request.form.detectsKind) {
             return .refused(.invalidQuestion(head.id, problem))
         }
         guard let app = app(named: head.app) else {
@@ -94,46 +93,53 @@ final class Admission {
         let isLarge =
             isOversized || kind == .appReceipt && bodyBytes > limits.streamedReceiptBytes
         // A declared size reserves no memory: a receipt has to fit slice by slice as it arrives.
-        let bytes = isLarge ? ReceiptQuota.sliceBytes : bodyBytes
-        let (cost, peer) = (RequestCost.whole(bodyBytes, call), connection.peer)
+        let bytes = isLarge ? ServerLimits.receiptSliceBytes : bodyBytes
+        let (cost, peer) = (RequestCost.whole(bodyBytes, call), flow.peer)
         guard isLarge ? peer.admits(receipt: bytes) : peer.admits(cost) else {
             let canFit = isLarge || peer.canFit(cost)
             return .refused(.memoryExhausted(head.id, canFit: canFit))
         }
-        let deadline = deadline(of: head, began: began ?? connection.requestBegan)
+        let deadline = deadline(of: head, began: request.began)
         let work = scheduler.nanoseconds(of: WorkClass(kind, bytes: min(bodyBytes, limit)))
-        if let refusal = refusal(of: head, bytes, before: deadline, work: work, from: connection) {
+        if let refusal = refusal(of: head, bytes, before: deadline, work: work, from: flow) {
             return .refused(refusal)
         }
         let isStreamed = isLarge && !isWhole
         return .verify(
             Admitted(
-                id: head.id, app: app, kind: kind, call: call, deadline: deadline,
+                id: head.id, app: app, kind: kind, call: call, form: request.form,
+                deadline: deadline,
                 mayWait: head.mayWait, isStreamed: isStreamed,
                 exceeded: isOversized ? limit : nil,
                 reservation: Reservation(isStreamed ? .none : cost, for: peer)))
     }
 
+    /// Whether the number of a connection's requests in flight is at its limit.
+    private func isFull(_ flow: Flow) -> Bool {
+        flow.inFlight.count >= limits.requestsInFlight
+    }
+
     /// The refusal of new work while the server drains; nil if it takes some.
-    func drainRefusal(_ id: UInt64, from connection: Connection) -> ResponseHead? {
-        connection.isDraining ? .unavailable(id) : nil
+    func drainRefusal(_ id: UInt64, from flow: Flow) -> ResponseHead? {
+        context.phase.isDraining && !flow.acceptsWhileDraining ? .unavailable(id) : nil
     }
 
     /// What is wrong with a question about one item; nil if nothing is.
+    ///
+    /// - Parameter detectsKind: whether the kind is an estimate, which is known when the evidence
+    ///   is verified.
     private func problem(
-        of call: VerifyCall, _ kind: EvidenceKind, _ id: UInt64, from connection: Connection
+        of call: VerifyCall, _ kind: EvidenceKind, detectsKind: Bool
     ) -> String? {
         guard call.expectations != .none else { return nil }
-        // A kind that is an estimate is known when the evidence is verified.
-        let isEstimate = connection.session.form(of: id).detectsKind
-        return call.expectations.problem(of: isEstimate ? [] : [kind])
+        return call.expectations.problem(of: detectsKind ? [] : [kind])
     }
 
     /// Decides what happens to a Resolve request, before any of its items is taken.
     private func admit(
-        _ call: ResolveCall, of head: RequestHead, bodyBytes: Int, from connection: Connection,
-        began: UInt64?
+        _ call: ResolveCall, of request: borrowing Request, bodyBytes: Int, from flow: Flow
     ) -> AdmissionDecision {
+        let head = request.head
         let count = call.items.count
         guard count <= limits.resolveItems else {
             return .refused(.tooManyItems(head.id, count, limit: limits.resolveItems))
@@ -158,26 +164,27 @@ final class Admission {
             return .refused(.unknownApp(head.id, isNamed: !head.app.isEmpty))
         }
         let cost = RequestCost.whole(call)
-        guard connection.peer.admits(cost) else {
-            let canFit = connection.peer.canFit(cost)
+        guard flow.peer.admits(cost) else {
+            let canFit = flow.peer.canFit(cost)
             return .refused(.memoryExhausted(head.id, canFit: canFit))
         }
-        let deadline = deadline(of: head, began: began ?? connection.requestBegan)
+        let deadline = deadline(of: head, began: request.began)
         let work = scheduler.nanoseconds(of: WorkLoad.items(of: call))
         let refusal = refusal(
-            of: head, cost.bytes, before: deadline, work: work, from: connection)
+            of: head, cost.bytes, before: deadline, work: work, from: flow)
         if let refusal { return .refused(refusal) }
         return .resolve(
             AdmittedResolve(
-                id: head.id, app: entry, call: call, deadline: deadline, mayWait: head.mayWait))
+                id: head.id, app: entry, call: call, form: request.form, deadline: deadline,
+                mayWait: head.mayWait))
     }
 
     /// Decides what happens to a Fetch request. It has a slot and memory of its own, and takes
     /// neither a worker nor a share of the queue.
     private func admit(
-        _ call: FetchCall, of head: RequestHead, bodyBytes: Int, from connection: Connection,
-        began: UInt64?
+        _ call: FetchCall, of request: borrowing Request, bodyBytes: Int, from flow: Flow
     ) -> AdmissionDecision {
+        let head = request.head
         let evidenceLimit = ServerLimits.fetchEvidenceBytes
         guard bodyBytes <= evidenceLimit else {
             return .refused(.bodyTooLarge(head.id, bodyBytes, limit: evidenceLimit))
@@ -198,14 +205,14 @@ final class Admission {
         }
         let isKnown = call.lists.allSatisfy { $0 == .statuses || $0 == .history }
         guard isKnown else { return .refused(.unknownList(head.id)) }
-        if connection.isFull {
+        if isFull(flow) {
             return .refused(.tooManyInFlight(head.id, limit: limits.requestsInFlight))
         }
-        guard !connection.hasClientLeft else { return .refused(.fetchAbandoned(head.id)) }
-        guard scheduler.fetches.admits(from: connection) else {
+        guard !flow.hasClientLeft else { return .refused(.fetchAbandoned(head.id)) }
+        guard scheduler.fetches.admits(from: flow) else {
             return .refused(.tooManyFetches(head.id, limit: limits.fetches))
         }
-        guard scheduler.fetches.hasMemory(for: connection.peer) else {
+        guard scheduler.fetches.hasMemory(for: flow.peer) else {
             return .refused(.memoryExhausted(head.id, canFit: scheduler.fetches.canFit))
         }
         guard !hasEvidence else { return .identify }
@@ -213,11 +220,10 @@ final class Admission {
             head.timeoutMilliseconds == 0
             ? limits.fetchTimeoutMilliseconds
             : min(head.timeoutMilliseconds, limits.longestFetchTimeoutMilliseconds)
-        let start = began ?? connection.requestBegan ?? context.now
         return .fetch(
             AdmittedFetch(
-                id: head.id, app: app, fetcher: fetcher, call: call,
-                deadline: start + UInt64(timeout)))
+                id: head.id, app: app, fetcher: fetcher, call: call, form: request.form,
+                deadline: request.began + UInt64(timeout)))
     }
 
     /// The reason to reject a valid request for lack of memory, slots or time, or nil to accept it.
@@ -225,16 +231,16 @@ final class Admission {
     /// - Parameter work: the request's own nanoseconds.
     private func refusal(
         of head: RequestHead, _ bytes: Int, before deadline: UInt64, work: Double,
-        from connection: Connection
+        from flow: Flow
     ) -> ResponseHead? {
         if head.mayWait {
             // Not rejected for the queue's delay, it leaves half of the memory to other requests.
             let fits = budget.held + bytes <= max(limits.evidenceBytes / 2, bytes)
             return fits ? nil : .memoryExhausted(head.id)
         }
-        if connection.isFull { return .tooManyInFlight(head.id, limit: limits.requestsInFlight) }
+        if isFull(flow) { return .tooManyInFlight(head.id, limit: limits.requestsInFlight) }
         // Rejected while that is still cheap.
-        let delay = scheduler.excessiveDelay(of: connection, before: deadline, work: work)
+        let delay = scheduler.excessiveDelay(of: flow, before: deadline, work: work)
         return delay.map { .overloaded(head.id, retryAfter: Self.rounded($0)) }
     }
 
@@ -245,12 +251,12 @@ final class Admission {
     }
 
     /// The deadline of a request, which counts from the first byte of its frame.
-    private func deadline(of head: RequestHead, began: UInt64?) -> UInt64 {
+    private func deadline(of head: RequestHead, began: UInt64) -> UInt64 {
         let timeout =
             head.timeoutMilliseconds == 0
             ? limits.defaultTimeoutMilliseconds
             : min(head.timeoutMilliseconds, limits.longestTimeoutMilliseconds)
-        return (began ?? context.now) + UInt64(timeout)
+        return began + UInt64(timeout)
     }
 
     /// Finds an app entry by the octets of its name: a dictionary of strings also matches names
@@ -281,7 +287,7 @@ final class Admission {
     /// Answers a call that needs no verification. An unexpected body is tolerated up to the JWS
     /// limit.
     private func answer(
-        to head: RequestHead, bodyBytes: Int, from connection: Connection
+        to head: RequestHead, bodyBytes: Int, from flow: Flow
     ) -> AdmissionDecision {
         if case .unknown = head.call { return .refused(.unknownCall(head.id)) }
         guard bodyBytes <= limits.jwsBytes else {
@@ -290,7 +296,7 @@ final class Admission {
         switch head.call {
         case .health:
             return .answer(ResponseHead(id: head.id, result: .health(serving: isServing)))
-        case .info where !connection.peer.admits(answer: Self.infoBytes):
+        case .info where !flow.peer.admits(answer: Self.infoBytes):
             return .refused(.memoryExhausted(head.id))
         case .info: return .answer(ResponseHead(id: head.id, result: .info(information)))
         case .ping: return .answer(ResponseHead(id: head.id, result: .pong))

@@ -22,6 +22,8 @@ struct Admitted: ~Copyable {
     let app: AppEntry
     let kind: EvidenceKind
     let call: VerifyCall
+    /// How its answer is written.
+    var form: any AnswerForm
     /// Milliseconds of the loop's clock after which the client no longer waits.
     let deadline: UInt64
     let mayWait: Bool
@@ -38,6 +40,8 @@ struct AdmittedFetch: Sendable {
     let app: AppEntry
     let fetcher: any Fetcher
     let call: FetchCall
+    /// How its answer is written.
+    let form: any AnswerForm
     /// Milliseconds of the loop's clock after which the client no longer waits.
     let deadline: UInt64
 }
@@ -48,6 +52,8 @@ struct AdmittedResolve: Sendable {
     let id: UInt64
     let app: AppEntry
     let call: ResolveCall
+    /// How its answer is written.
+    let form: any AnswerForm
     /// Milliseconds of the loop's clock after which the client no longer waits.
     let deadline: UInt64
     let mayWait: Bool
@@ -63,8 +69,8 @@ struct AdmittedResolve: Sendable {
     /// A receipt among the items, to be verified as it arrives.
     func receipt(for peer: Peer) -> Admitted {
         Admitted(
-            id: id, app: app, kind: .appReceipt, call: itemCall(.appReceipt), deadline: deadline,
-            mayWait: mayWait, isStreamed: true, exceeded: nil,
+            id: id, app: app, kind: .appReceipt, call: itemCall(.appReceipt), form: form,
+            deadline: deadline, mayWait: mayWait, isStreamed: true, exceeded: nil,
             reservation: Reservation(.none, for: peer))
     }
 }

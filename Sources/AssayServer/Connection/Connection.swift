@@ -2,18 +2,15 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// A client connection: its stream, the requests in flight, the answers of this turn, time and
-/// memory. Its session decides what its bytes mean. Lives on the loop's thread.
+/// A client connection: its stream, the answers of this turn, time and memory. Its session decides
+/// what its bytes mean, and its flow has its requests in flight. Lives on the loop's thread.
 final class Connection {
     let stream: Stream
     let context: ConnectionContext
-    /// A unique number of the connection.
-    let number: UInt64
-    /// The client that it is from.
-    let peer: Peer
+    /// The connection as the service sees it.
+    let flow: Flow
     private(set) var session: any Session
     private var life = ConnectionLife()
-    var inFlight = RequestsInFlight()
     private var output = ConnectionOutput()
     var reading = ReadingTurn()
     var times: ConnectionTimes
@@ -24,29 +21,27 @@ final class Connection {
         self.stream = stream
         self.context = context
         session = context.makeSession(on: stream)
-        number = context.table.nextNumber()
-        peer = context.table.peer(stream.peer)
+        flow = context.table.makeFlow(of: stream.peer)
         times = ConnectionTimes(context.server.loop)
     }
 
+    /// The client that it is from.
+    var peer: Peer { flow.peer }
     var limits: ServerLimits { context.server.limits }
     var now: UInt64 { context.server.now }
     var telemetry: Telemetry { context.server.telemetry }
 
     var isOpen: Bool { life.state == .open }
     var isClosed: Bool { stream.isClosing }
-    /// Whether the client has left. An answer of the App Store, which takes seconds, is not needed.
-    var hasClientLeft: Bool { session.endsWithPeer && life.hasPeerEnded }
-
-    /// Whether further requests are refused because the server drains.
-    var isDraining: Bool { context.server.phase.isDraining && !session.acceptsWhileDraining }
-
+    /// Whether the peer has sent its last byte. It possibly still reads.
+    var hasPeerEnded: Bool { life.hasPeerEnded }
     /// Goes on in another protocol, which its first bytes have chosen.
     func speak(_ session: any Session) { self.session = session }
 
     func start() {
         // The closure keeps the connection until the stream's last event.
         stream.setHandler { [self] event in handle(event) }
+        flow.begin(self)
         guard peer.isFull else { return beginReading() }
         // A read holds memory before its requests can be refused.
         stream.pauseReading()
@@ -84,13 +79,13 @@ final class Connection {
         case .received:
             times.didRead(
                 total: stream.readTotal, earliest: context.turns.earliestArrival, at: now)
-            context.scheduler.didRead()
+            flow.lastArrival = times.arrival.last
+            context.service.didRead()
             takeRequests()
         case .written: flush()
         case .ended:
             life.hasPeerEnded = true
-            context.scheduler.fetches.peerDidEnd(of: self)
-            if hasClientLeft { context.scheduler.fetches.cancel(of: self) }
+            context.service.peerDidEnd(of: flow)
             let isWithin = stream.received.unreadCount > 0 || session.isWithinRequest
             end(isWithin ? .endedWithinRequest : nil)
             context.turns.touch(self)
@@ -101,7 +96,8 @@ final class Connection {
         case .closed:
             life.state = .closed
             session.dropArriving(self, nil)
-            context.scheduler.didClose(self)
+            context.service.didClose(flow)
+            flow.end()
             updateBudget()
             context.table.remove(self)
         }
@@ -119,13 +115,13 @@ final class Connection {
             updateBudget()
         }
         var watch = ReadingWatch()
-        defer { watch.stop(&reading, context.scheduler) }
+        defer { watch.stop(&reading, context) }
         while canTakeRequest {
             guard session.takeNext(self) else {
                 if reading.awaitsAnswer || reading.awaitsShare { break }
                 return
             }
-            watch.didStep(&reading, context.scheduler)
+            watch.didStep(&reading, context)
         }
         if isOpen {
             reading.isHeld = true
@@ -145,8 +141,8 @@ final class Connection {
     /// Whether the connection can read another request.
     private var canReadRequest: Bool {
         if session.isReadToEnd { return unwrittenCount <= limits.outputBytes }
-        return !(reading.awaitsAnswer && isFull) && !reading.isParsing
-            && inFlight.evidenceBytes < limits.evidenceBytesPerConnection
+        return !(reading.awaitsAnswer && isFull) && !flow.isParsing
+            && flow.inFlight.evidenceBytes < limits.evidenceBytesPerConnection
             && canMakeAnswers
     }
 
@@ -155,7 +151,7 @@ final class Connection {
     private var canMakeAnswers: Bool {
         let unwritten = unwrittenCount
         return unwritten <= limits.outputBytes
-            && peer.canAnswer(unread: unwritten, due: inFlight.answersDue)
+            && peer.canAnswer(unread: unwritten, due: flow.inFlight.answersDue)
     }
 
     /// Whether received bytes of a receipt can be read in this turn.
@@ -206,18 +202,11 @@ final class Connection {
 
     /// When the last received bytes could have been read, in milliseconds of the loop's clock.
     var lastArrival: UInt64 { times.lastArrival(at: now) }
-    /// Milliseconds since the last received bytes could have been read.
-    var age: UInt64 { now - lastArrival }
-    /// When the last received bytes could have been read, in nanoseconds of the monotonic clock.
-    var arrived: UInt64 { context.server.loop.clock.monotonic(at: times.arrival.last) }
-    /// When the first byte of the request at the front arrived; nil between requests.
-    var requestBegan: UInt64? { times.pace?.began }
+    /// When the first byte of the request at the front arrived, in milliseconds of the loop's clock.
+    var requestBegan: UInt64 { times.pace?.began ?? now }
 
     /// Whether the number of requests in flight is at its limit.
-    var isFull: Bool { inFlight.count >= limits.requestsInFlight }
-
-    /// Where its requests wait for a worker.
-    func makeLines() -> RequestLines { inFlight.makeLines(of: peer) }
+    var isFull: Bool { flow.inFlight.count >= limits.requestsInFlight }
 
     // MARK: Memory
 
@@ -237,11 +226,6 @@ final class Connection {
     }
 
     // MARK: Answers
-
-    /// Answers a request that is not verified, and counts it.
-    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead) {
-        answerAtOnce(call, head) { session.answer(head, self) }
-    }
 
     /// Counts a request that is not verified, and its answer.
     func answerAtOnce(_ call: CallLabel, _ head: ResponseHead, _ answer: () -> Void) {
@@ -288,7 +272,7 @@ final class Connection {
         if !output.bytes.isEmpty, !waitsForPeer { writeOutput() }
         switch life.state {
         case .open: askForTurn()
-        case .ending: if inFlight.isEmpty { finish() }
+        case .ending: if flow.inFlight.isEmpty { finish() }
         case .finishing, .closed: break
         }
         updateBudget()
@@ -297,7 +281,7 @@ final class Connection {
     /// Whether to gather small answers while earlier ones wait for the peer: each write costs
     /// memory as well. The last answers are written at once.
     private var waitsForPeer: Bool {
-        if life.state == .ending, inFlight.isEmpty { return false }
+        if life.state == .ending, flow.inFlight.isEmpty { return false }
         return stream.unwrittenCount > 0 && output.isSmall
     }
 
@@ -336,7 +320,7 @@ final class Connection {
 
     /// Whether nothing is arriving or due, apart from what streams of the session ask for.
     private var isSilent: Bool {
-        inFlight.isEmpty && output.bytes.isEmpty && stream.unwrittenCount == 0
+        flow.inFlight.isEmpty && output.bytes.isEmpty && stream.unwrittenCount == 0
             && times.pace == nil && !reading.awaitsMemory
     }
 
@@ -364,7 +348,7 @@ final class Connection {
             telemetry.logFault("the peer does not read its answers")
             return stream.close()
         }
-        if isIdle { inFlight.giveBackMemory() }
+        if isIdle { flow.inFlight.giveBackMemory() }
         session.measureRates(self)
         switch life.state {
         case .open: sweepOpen(isLate: isLate, at: now)

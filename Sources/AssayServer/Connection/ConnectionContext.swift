@@ -6,21 +6,17 @@ final class ConnectionContext {
     let server: ServerContext
     let table: ConnectionTable
     let turns: Turns
-    let scheduler: Scheduler
-    let admission: Admission
-    let intake: Intake
+    let service: Service
     let codec: MessageCodec
 
     init(
         _ server: ServerContext, _ table: ConnectionTable, _ turns: Turns,
-        _ scheduler: Scheduler, _ admission: Admission, _ codec: MessageCodec
+        _ service: Service, _ codec: MessageCodec
     ) {
         self.server = server
         self.table = table
         self.turns = turns
-        self.scheduler = scheduler
-        self.admission = admission
-        intake = Intake(admission, scheduler, turns)
+        self.service = service
         self.codec = codec
     }
 

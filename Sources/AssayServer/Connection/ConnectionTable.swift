@@ -23,10 +23,10 @@ final class ConnectionTable {
     /// All connections, in no order.
     var all: some Sequence<Connection> { connections.values }
 
-    /// Returns a number that no other connection has.
-    func nextNumber() -> UInt64 {
+    /// Makes the flow of a connection, with a number that no other one has.
+    func makeFlow(of key: PeerKey) -> Flow {
         lastNumber += 1
-        return lastNumber
+        return Flow(lastNumber, of: peer(key), context.telemetry, on: context.loop)
     }
 
     /// Returns the client of a connection.
@@ -66,7 +66,7 @@ final class ConnectionTable {
         for connection in all { connection.stream.close() }
     }
 
-    var requestsInFlight: Int { all.reduce(0) { $0 + $1.inFlight.count } }
+    var requestsInFlight: Int { all.reduce(0) { $0 + $1.flow.inFlight.count } }
 
     /// Adds the numbers of connections, of their requests and of their unwritten bytes.
     func add(to heldResources: inout HeldResources) {

@@ -19,9 +19,6 @@ struct ReadingTurn {
     var awaitsShare = false
     /// Nothing was read yet, because memory was full when the connection began.
     var awaitsMemory = false
-    /// A worker parses a body of this connection. Nothing more is read meanwhile, so that each
-    /// connection holds one body, and has one turn in the queue.
-    var isParsing = false
 
     mutating func begin(_ turn: UInt64) {
         if turn != self.turn { (self.turn, declared, nanoseconds) = (turn, 0, 0) }

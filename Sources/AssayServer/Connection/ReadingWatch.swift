@@ -14,9 +14,8 @@ struct ReadingWatch {
 
         init(total: UInt64, worked: UInt64) { (self.total, self.worked) = (total, worked) }
 
-        init(_ scheduler: Scheduler) {
-            self.init(
-                total: scheduler.context.loop.nanoseconds, worked: scheduler.loopQuota.worked)
+        init(_ context: ConnectionContext) {
+            self.init(total: context.server.loop.nanoseconds, worked: context.service.worked)
         }
     }
 
@@ -24,24 +23,24 @@ struct ReadingWatch {
     private static let stepsPerLook = 8
 
     /// Records a step.
-    mutating func didStep(_ reading: inout ReadingTurn, _ scheduler: Scheduler) {
+    mutating func didStep(_ reading: inout ReadingTurn, _ context: ConnectionContext) {
         steps += 1
         if steps == 1 {
-            since = LoopTime(scheduler)
+            since = LoopTime(context)
         } else if steps % Self.stepsPerLook == 0 {
-            look(&reading, scheduler)
+            look(&reading, context)
         }
     }
 
     /// Ends the measurement.
-    func stop(_ reading: inout ReadingTurn, _ scheduler: Scheduler) {
+    func stop(_ reading: inout ReadingTurn, _ context: ConnectionContext) {
         guard steps > 1 else { return }
         var watch = self
-        watch.look(&reading, scheduler)
+        watch.look(&reading, context)
     }
 
-    private mutating func look(_ reading: inout ReadingTurn, _ scheduler: Scheduler) {
-        let now = LoopTime(scheduler)
+    private mutating func look(_ reading: inout ReadingTurn, _ context: ConnectionContext) {
+        let now = LoopTime(context)
         let (total, worked) = (now.total - since.total, now.worked - since.worked)
         reading.use(nanoseconds: total - min(worked, total))
         since = now

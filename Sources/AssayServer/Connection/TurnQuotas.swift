@@ -52,8 +52,6 @@ struct ReceiptQuota {
     /// Lengthens a turn by about a millisecond.
     static let bytesPerTurn = 1 << 20
     static let nanosecondsPerTurn: UInt64 = 1_000_000
-    /// Fits in the processor's cache, and takes 0.3 ms at worst.
-    static let sliceBytes = 32 << 10
 
     private var turn: UInt64 = 0
     private var bytesLeft = Self.bytesPerTurn
@@ -66,7 +64,7 @@ struct ReceiptQuota {
             bytesLeft = Self.bytesPerTurn
             nanosecondsLeft = Self.nanosecondsPerTurn
         }
-        return nanosecondsLeft > 0 ? min(bytesLeft, Self.sliceBytes) : 0
+        return nanosecondsLeft > 0 ? min(bytesLeft, ServerLimits.receiptSliceBytes) : 0
     }
 
     mutating func didRead(_ bytes: Int, nanoseconds: UInt64) {

@@ -31,16 +31,16 @@ final class FetchRunner {
         /// the answer, or has closed: its fetch gives way to others when the slots are full.
         var isAbandoned = false
 
-        init(_ admitted: AdmittedFetch, from connection: Connection) {
+        init(_ admitted: AdmittedFetch, from flow: Flow, on loop: EventLoop) {
             self.admitted = admitted
             // What it fetches is no evidence of the connection's.
             port = ReplyPort(
-                .fetch, admitted.id, from: connection,
-                holding: Reservation(.none, for: connection.peer))
+                .fetch, admitted.id, from: flow, on: loop,
+                holding: Reservation(.none, for: flow.peer))
         }
 
-        var connection: Connection { port.connection }
-        var peer: Peer { connection.peer }
+        var flow: Flow { port.flow }
+        var peer: Peer { flow.peer }
         /// Whether it is answered, or dropped.
         var isEnded: Bool { port.isEnded }
     }
@@ -67,10 +67,10 @@ final class FetchRunner {
 
     /// Whether a connection can start another fetch: it has no more slots than are free besides,
     /// so one connection gets half of them, and its client gets its part.
-    func admits(from connection: Connection) -> Bool {
+    func admits(from flow: Flow) -> Bool {
         let active = running.values.filter { !$0.isEnded }
-        let own = active.count { $0.connection === connection }
-        let ofPeer = active.count { $0.peer === connection.peer }
+        let own = active.count { $0.flow === flow }
+        let ofPeer = active.count { $0.peer === flow.peer }
         let free = limit - (all.count - all.abandoned)
         return own < free && PeerPart.allows(ofPeer, leaving: free - 1)
             && running.count < Self.tasksPerSlot * limit
@@ -80,9 +80,9 @@ final class FetchRunner {
     private static let tasksPerSlot = 2
 
     /// Notes that the peer of a connection has ended its writing.
-    func peerDidEnd(of connection: Connection) {
+    func peerDidEnd(of flow: Flow) {
         for entry in running.values
-        where entry.connection === connection && !entry.isEnded && !entry.isAbandoned {
+        where entry.flow === flow && !entry.isEnded && !entry.isAbandoned {
             entry.isAbandoned = true
             all.addAbandoned(1)
         }
@@ -151,19 +151,17 @@ final class FetchRunner {
     // MARK: Fetches
 
     /// Starts a fetch.
-    func start(_ admitted: AdmittedFetch, from connection: Connection) {
+    func start(_ admitted: AdmittedFetch, from flow: Flow) {
         freeSlot()
         lastNumber += 1
         let number = lastNumber
-        let entry = Running(admitted, from: connection)
+        let entry = Running(admitted, from: flow, on: context.loop)
         running[number] = entry
         all.add(1)
         reserve(ServerLimits.fetchStartBytes, for: entry)
         let (codecs, loop, clock) = (codecs, context.loop, context.fixed.clock)
         let runner = LoopBound(self, to: loop)
-        let work = FetchWork(
-            admitted, connection.session.form(of: admitted.id), now: context.now
-        ) { bytes in
+        let work = FetchWork(admitted, now: context.now) { bytes in
             await withCheckedContinuation { waiter in
                 let isPosted = loop.post {
                     waiter.resume(returning: runner.value.hold(bytes, for: number))
@@ -191,8 +189,8 @@ final class FetchRunner {
     private static let graceMilliseconds: UInt64 = 300
 
     /// Cancels the fetches of a connection that has closed, or whose client has left.
-    func cancel(of connection: Connection) {
-        for entry in running.values where entry.connection === connection && !entry.isEnded {
+    func cancel(of flow: Flow) {
+        for entry in running.values where entry.flow === flow && !entry.isEnded {
             cancel(entry, .fetchAbandoned(entry.admitted.id))
         }
     }
@@ -219,7 +217,7 @@ final class FetchRunner {
         all.add(-1)
         if entry.isAbandoned { all.addAbandoned(-1) }
         releaseMemory(of: entry)
-        switch entry.connection.isClosed ? nil : answer {
+        switch entry.flow.isClosed ? nil : answer {
         case .encoded(let bytes): entry.port.answer(.fetched, bytes: bytes.count) { $0 += bytes }
         case .refused(let refusal): entry.port.refuse(refusal)
         case nil: entry.port.refuse(nil)
@@ -230,17 +228,14 @@ final class FetchRunner {
 /// What a fetch needs, on any thread.
 struct FetchWork: Sendable {
     private let admitted: AdmittedFetch
-    /// How the answer is written.
-    private let form: any AnswerForm
     private let timeout: Duration
     private let hold: @Sendable (Int) async -> Bool
 
     init(
-        _ admitted: AdmittedFetch, _ form: any AnswerForm, now: UInt64,
+        _ admitted: AdmittedFetch, now: UInt64,
         holding hold: @escaping @Sendable (Int) async -> Bool
     ) {
         self.admitted = admitted
-        self.form = form
         self.hold = hold
         let left = admitted.deadline > now ? admitted.deadline - now : 0
         timeout = .milliseconds(Int64(left))
@@ -253,7 +248,7 @@ struct FetchWork: Sendable {
             let found = try await admitted.fetcher.fetch(
                 CustomerQuery(call), timeout: timeout, holding: hold)
             return codecs.lend {
-                form.encode(found, answering: admitted.id, call, at: clock(), by: $0)
+                admitted.form.encode(found, answering: admitted.id, call, at: clock(), by: $0)
             }
         } catch {
             return .refused(ResponseHead(id: admitted.id, error))

@@ -9,7 +9,7 @@ extension FrameSession {
     /// Takes the next step of a request whose frame is arriving. Returns false if it needs more
     /// bytes.
     func feed(_ arrival: ArrivingResolve, _ unread: SlabBytes, _ connection: Connection) -> Bool {
-        let intake = connection.context.intake
+        let service = connection.context.service
         guard !arrival.resolve.isEnded else {
             arrival.dropReceipt()
             arriving = .skipped(remaining: arrival.remaining)
@@ -19,14 +19,14 @@ extension FrameSession {
         if arrival.length > connection.limits.streamedReceiptBytes {
             guard unread.count >= 2 else { return false }
             if isReceipt(arrival, unread) {
-                arrival.begin(intake.beginReceipt(size: arrival.length, of: arrival.resolve))
+                arrival.begin(service.beginReceipt(size: arrival.length, of: arrival.resolve))
                 return true
             }
         }
         let length = arrival.length
         guard unread.count >= length else {
             if connection.peer.isFull {
-                intake.refuseForMemory(arrival.resolve)
+                service.refuseForMemory(arrival.resolve)
                 return true
             }
             connection.stream.received.expect(length)
@@ -35,7 +35,7 @@ extension FrameSession {
         let bytes = connection.stream.received.take(length)
         arrival.didTake(length)
         connection.times.pace?.didTake(length)
-        let fits = intake.verify(bytes, arrival.index, of: arrival.resolve)
+        let fits = service.verify(bytes, arrival.index, of: arrival.resolve)
         return didEndItem(of: arrival, fits: fits, connection)
     }
 
@@ -44,16 +44,16 @@ extension FrameSession {
         _ arrival: ArrivingResolve, _ receipt: ArrivingReceipt, _ unread: SlabBytes,
         _ connection: Connection
     ) -> Bool {
-        let intake = connection.context.intake
+        let service = connection.context.service
         let before = receipt.remaining
-        let fits = intake.feed(receipt, unread, from: connection)
+        let fits = connection.feed(receipt, unread)
         arrival.didTake(before - receipt.remaining)
         guard fits else {
-            intake.refuseForMemory(arrival.resolve)
+            service.refuseForMemory(arrival.resolve)
             return true
         }
         guard receipt.remaining == 0 else { return connection.stream.received.unreadCount > 0 }
-        let isTaken = intake.complete(receipt, arrival.index, of: arrival.resolve)
+        let isTaken = service.complete(receipt, arrival.index, of: arrival.resolve)
         return didEndItem(of: arrival, fits: isTaken, connection)
     }
 
@@ -76,7 +76,7 @@ extension FrameSession {
             arriving = nil
             didEndFrame(connection)
         }
-        if !fits { connection.context.intake.refuseForMemory(arrival.resolve) }
+        if !fits { connection.context.service.refuseForMemory(arrival.resolve) }
         return true
     }
 }

@@ -97,7 +97,9 @@ final class FrameSession: Session {
         arriving = nil
         connection.reading.use(ServerLimits.frameCost(ofHead: head.count))
         if let head = known ?? decode(head, connection) {
-            connection.context.intake.take(head, bytes.extracting(frame.body), from: connection)
+            connection.context.service.take(
+                Request(head, as: FrameForm(), began: connection.requestBegan),
+                bytes.extracting(frame.body), from: connection.flow)
         }
     }
 
@@ -120,8 +122,9 @@ final class FrameSession: Session {
             guard let head = decode(bytes, connection) else {
                 return beginSkipping(frame, connection)
             }
-            switch connection.context.intake.begin(
-                head, bodyBytes: frame.body.count, size: frame.body.count, from: connection)
+            switch connection.context.service.begin(
+                Request(head, as: FrameForm(), began: connection.requestBegan),
+                bodyBytes: frame.body.count, size: frame.body.count, from: connection.flow)
             {
             case .refused: return beginSkipping(frame, connection)
             case .receipt(let receipt):
@@ -149,7 +152,7 @@ final class FrameSession: Session {
     /// is accepted or answered in between. Returns false if it took no frame.
     private func rejectFrames(_ unread: SlabBytes, _ connection: Connection) -> Bool {
         let context = connection.context
-        guard let refusal = context.admission.refusalWithoutDecoding(of: connection) else {
+        guard let refusal = context.service.refusalWithoutDecoding(of: connection.flow) else {
             return false
         }
         let bytes = unread.span
@@ -177,7 +180,7 @@ final class FrameSession: Session {
     /// The id of a Verify request that can be rejected by its head alone.
     private func verifyId(_ head: Span<UInt8>, _ connection: Connection) -> UInt64? {
         // Nil for a request with `mayWait`: its field comes after the call.
-        guard let id = MessageCodec.idOfVerify(head), !connection.inFlight.contains(id) else {
+        guard let id = MessageCodec.idOfVerify(head), !connection.flow.inFlight.contains(id) else {
             return nil
         }
         return id
@@ -185,7 +188,7 @@ final class FrameSession: Session {
 
     /// Rejects a request whose body is incomplete by its head alone, as `rejectFrames` does.
     private func rejectHead(_ head: SlabBytes, _ connection: Connection) -> Bool {
-        guard let refusal = connection.context.admission.refusalWithoutDecoding(of: connection),
+        guard let refusal = connection.context.service.refusalWithoutDecoding(of: connection.flow),
             let id = verifyId(head.span, connection)
         else { return false }
         connection.answer { output in
@@ -246,9 +249,9 @@ final class FrameSession: Session {
     private func feed(
         _ receipt: ArrivingReceipt, _ unread: SlabBytes, _ connection: Connection
     ) -> Bool {
-        let intake = connection.context.intake
-        guard intake.feed(receipt, unread, from: connection) else {
-            intake.refuse(receipt, from: connection)
+        let service = connection.context.service
+        guard connection.feed(receipt, unread) else {
+            service.refuse(receipt, from: connection.flow)
             connection.reading.use(1)
             arriving = receipt.remaining > 0 ? .skipped(remaining: receipt.remaining) : nil
             if arriving == nil { didEndFrame(connection) }
@@ -260,7 +263,7 @@ final class FrameSession: Session {
         }
         connection.reading.use(1)
         arriving = remaining > 0 ? .skipped(remaining: remaining) : nil
-        intake.complete(receipt, from: connection)
+        service.complete(receipt, from: connection.flow)
         if remaining == 0 { didEndFrame(connection) }
         return true
     }
@@ -269,7 +272,7 @@ final class FrameSession: Session {
         switch arriving {
         case .receipt(let receipt):
             arriving = nil
-            connection.context.intake.drop(receipt, from: connection)
+            connection.context.service.drop(receipt, from: connection.flow)
         case .resolve(let arrival):
             arriving = nil
             arrival.dropReceipt()
@@ -279,8 +282,6 @@ final class FrameSession: Session {
     }
 
     // MARK: Answers
-
-    func form(of id: UInt64) -> any AnswerForm { FrameForm() }
 
     func answer(_ head: ResponseHead, _ connection: Connection) {
         connection.answer { output in

@@ -7,8 +7,6 @@ import AssayWire
 
 /// Answers requests in their order.
 extension HTTPSession {
-    func form(of id: UInt64) -> any AnswerForm { responses[id] }
-
     func answer(
         to id: UInt64, bytes: Int?, _ connection: Connection,
         _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void

@@ -165,11 +165,11 @@ extension HTTPSession {
         self.current?.plan = .receipt(receipt)
         guard let start else { return }
         receipt.willReceive(start.count)
-        guard !connection.context.intake.feed(receipt, collected: start, from: connection) else {
+        guard !connection.feed(receipt, collected: start) else {
             return
         }
         self.current?.plan = .skip
-        connection.context.intake.refuse(receipt, from: connection)
+        connection.context.service.refuse(receipt, from: connection.flow)
     }
 
     /// Appends data of a chunked body. Returns false if it took none: the request is refused, or
@@ -212,12 +212,12 @@ extension HTTPSession {
             receipt.willReceive(min(data.count, connection.context.turns.receiptSlice))
         }
         let before = receipt.remaining
-        let fits = connection.context.intake.feed(receipt, data, from: connection)
+        let fits = connection.feed(receipt, data)
         current?.body.didTake(before - receipt.remaining)
         current?.arrived += before - receipt.remaining
         guard !fits else { return }
         current?.plan = .skip
-        connection.context.intake.refuse(receipt, from: connection)
+        connection.context.service.refuse(receipt, from: connection.flow)
     }
 
     // MARK: Complete requests

@@ -47,7 +47,7 @@ final class HTTPSession: RequestSession {
 
     func isOpen(_ id: UInt64) -> Bool { responses.isOpen(id) }
     func isArriving(_ id: UInt64) -> Bool { current?.id == id }
-    func began(of id: UInt64, _ connection: Connection) -> UInt64? { connection.requestBegan }
+    func began(of id: UInt64, _ connection: Connection) -> UInt64 { connection.requestBegan }
 
     func takeNext(_ connection: Connection) -> Bool {
         guard let unread = connection.stream.received.unread else { return false }
@@ -64,7 +64,7 @@ final class HTTPSession: RequestSession {
     func dropArriving(_ connection: Connection, _ refusal: ResponseHead?) {
         guard let dropped = arrivingReceipt else { return }
         current?.plan = .skip
-        connection.context.intake.drop(dropped, from: connection)
+        connection.context.service.drop(dropped, from: connection.flow)
     }
 
     /// Counts the framing of a chunk. Returns the number of requests that it counts as in the

@@ -14,7 +14,9 @@ extension RequestSession {
         case .skip, .lines, .messages: break
         case .receipt(let receipt): complete(receipt, connection)
         case .evidence(let question, _):
-            complete(id, body, connection) { body in verify(body, question, id, connection) }
+            complete(id, body, connection) { body in
+                verify(body, question, id, connection, began: began(of: id, connection))
+            }
         case .json(let form, _):
             complete(id, body, connection) { body in parse(body, as: form, id, connection) }
         case .resolve(let app, _):
@@ -34,15 +36,15 @@ extension RequestSession {
     }
 
     private func complete(_ receipt: ArrivingReceipt, _ connection: Connection) {
-        let intake = connection.context.intake
+        let service = connection.context.service
         var problem: HTTPProblem?
         if receipt.remaining > 0 {
             problem = .undecodable(.malformed)
         } else {
             problem = open(receipt, connection)
         }
-        guard let problem else { return intake.complete(receipt, from: connection) }
-        intake.drop(receipt, from: connection)
+        guard let problem else { return service.complete(receipt, from: connection.flow) }
+        service.drop(receipt, from: connection.flow)
         refuse(receipt.id, problem, connection)
     }
 
@@ -55,6 +57,7 @@ extension RequestSession {
             let members = try envelope.finish()
             format.content = .apple(VerifyReceiptQuery(members, isSandbox: query.isSandbox))
             self[format: receipt.id] = format
+            receipt.form = format
             let password = members["password"]?.string
             return receipt.admitted.app.secrets.admits(password: password) ? nil : .wrongPassword
         } catch {
@@ -71,17 +74,19 @@ extension RequestSession {
     /// Has the evidence verified, unless the admission rejects it.
     private func verify(
         _ evidence: SlabBytes, _ question: HTTPParameters, _ id: UInt64, _ connection: Connection,
-        began: UInt64? = nil
+        began: UInt64
     ) {
         var question = question
-        let isLine = self[format: id].framing.isLine
+        let format = self[format: id]
+        let isLine = format.framing.isLine
         // A batch prefers to wait, and its sender is not slow: the server reads at its own pace.
         if isLine, question.timeout == 0 {
             question.timeout = connection.limits.longestTimeoutMilliseconds
         }
         let head = question.head(id, as: question.estimate(evidence.span), mayWait: isLine)
-        connection.context.intake.take(
-            head, evidence, from: connection, began: isLine ? connection.now : began)
+        connection.context.service.take(
+            Request(head, as: format, began: isLine ? connection.now : began), evidence,
+            from: connection.flow)
     }
 
     /// Reads a JSON body, and has its evidence verified.
@@ -109,7 +114,9 @@ extension RequestSession {
                     id: id, call: .resolve(parsed.call), app: parsed.app,
                     timeoutMilliseconds: parsed.timeout)
                 let evidence = connection.stream.hold(parsed.evidence.span)
-                connection.context.intake.take(head, evidence, from: connection, began: began)
+                connection.context.service.take(
+                    Request(head, as: self[format: id], began: began), evidence,
+                    from: connection.flow)
             }
             connection.updateBudget()
         }
@@ -132,21 +139,22 @@ extension RequestSession {
                     case .part(let range): body.extracting(range)
                     case .decoded(let bytes): connection.stream.hold(bytes.span)
                     }
-                connection.context.intake.take(
-                    head, evidence, from: connection, began: began)
+                connection.context.service.take(
+                    Request(head, as: self[format: id], began: began), evidence,
+                    from: connection.flow)
             }
         }
     }
 
     private func didParse(
         _ result: Result<HTTPJSONBody, HTTPProblem>, _ body: SlabBytes, _ id: UInt64,
-        _ connection: Connection, began: UInt64?
+        _ connection: Connection, began: UInt64
     ) {
         switch result {
         case .failure(let problem): refuse(id, problem, connection)
         case .success(let parsed):
             self[format: id] = self[format: id].answering(parsed.question)
-            let app = connection.context.admission.app(named: parsed.question.app)
+            let app = connection.context.service.app(named: parsed.question.app)
             if parsed.question.content.isApple,
                 app?.secrets.admits(password: parsed.password) == false
             {

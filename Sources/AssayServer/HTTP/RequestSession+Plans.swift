@@ -95,9 +95,9 @@ extension RequestSession {
     ) throws(HTTPProblem) -> HTTPBodyPlan {
         switch route {
         case .health:
-            connection.context.intake.answer(RequestHead(id: id, call: .health), from: connection)
+            answer(.health, id, connection)
         case .info:
-            connection.context.intake.answer(RequestHead(id: id, call: .info), from: connection)
+            answer(.info, id, connection)
         case .openAPI: answerDocument(id, connection)
         case .verifyReceipt, .sandboxVerifyReceipt:
             try checkEncoding(head, bytes)
@@ -238,6 +238,15 @@ extension RequestSession {
         return app
     }
 
+    /// Answers a call that has no body.
+    private func answer(_ call: RequestHead.Call, _ id: UInt64, _ connection: Connection) {
+        connection.context.service.answer(
+            Request(
+                RequestHead(id: id, call: call), as: self[format: id],
+                began: began(of: id, connection)),
+            from: connection.flow)
+    }
+
     private func planJSON(
         _ head: HTTPHead, _ form: HTTPJSONBody.Form, _ connection: Connection
     ) throws(HTTPProblem) -> HTTPBodyPlan {
@@ -269,9 +278,11 @@ extension RequestSession {
         _ head: RequestHead, bodyBytes: Int, size: Int, in envelope: ReceiptEnvelope? = nil,
         detectsKind: Bool = false, _ connection: Connection
     ) -> HTTPBodyPlan? {
-        switch connection.context.intake.begin(
-            head, bodyBytes: bodyBytes, size: size, in: envelope, detectsKind: detectsKind,
-            from: connection, began: began(of: head.id, connection))
+        let request = Request(
+            head, as: self[format: head.id], began: began(of: head.id, connection))
+        switch connection.context.service.begin(
+            request, bodyBytes: bodyBytes, size: size, in: envelope, detectsKind: detectsKind,
+            from: connection.flow)
         {
         case .refused: return .skip
         case .receipt(let arriving): return .receipt(arriving)
@@ -321,7 +332,7 @@ extension RequestSession {
         let question = try HTTPParameters(query)
         self[format: id] = self[format: id].answering(question)
         let limit =
-            question.kind.map { connection.context.admission.bodyLimit(of: $0) }
+            question.kind.map { connection.context.service.bodyLimit(of: $0) }
             ?? EvidenceKind.largestByteLimit
         // The size of a chunked receipt is unknown: it is read like a large one.
         var size = question.kind == .appReceipt ? connection.limits.streamedReceiptBytes + 1 : 0

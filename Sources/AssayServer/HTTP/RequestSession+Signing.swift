@@ -44,7 +44,7 @@ extension RequestSession {
         _ kind: SignatureKind, _ request: HTTPSignBody, of app: String?, for id: UInt64,
         _ connection: Connection
     ) throws(HTTPProblem) -> [UInt8] {
-        if let refusal = connection.context.admission.drainRefusal(id, from: connection) {
+        if let refusal = connection.context.service.drainRefusal(id, from: connection.flow) {
             throw HTTPProblem(refusal)
         }
         let signer = try signer(of: app, connection)
@@ -58,7 +58,7 @@ extension RequestSession {
     func signer(
         of app: String?, _ connection: Connection
     ) throws(HTTPProblem) -> any RequestSigner {
-        guard let app, let signer = connection.context.admission.app(named: app)?.signer else {
+        guard let app, let signer = connection.context.service.app(named: app)?.signer else {
             throw .noSigningKeys
         }
         return signer

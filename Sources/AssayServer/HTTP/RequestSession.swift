@@ -15,7 +15,7 @@ protocol RequestSession: Session {
     /// Whether the request is not complete yet.
     func isArriving(_ id: UInt64) -> Bool
     /// When the first byte of a request arrived, in milliseconds of the loop's clock.
-    func began(of id: UInt64, _ connection: Connection) -> UInt64?
+    func began(of id: UInt64, _ connection: Connection) -> UInt64
     /// Records the message of a call, before it is performed.
     func didRead(_ request: RPCRequest, of id: UInt64)
     /// Answers with a response that is complete.
@@ -47,11 +47,11 @@ extension RequestSession {
             return done(result(of: parse, body))
         }
         let mine = LoopBound(done, to: connection.stream.loop)
-        let job = ParseJob(connection: connection, id: id, bytes: bytes) {
+        let job = ParseJob(flow: connection.flow, id: id, bytes: bytes) {
             let parsed = result(of: parse, body)
             return { mine.value(parsed) }
         }
-        connection.context.intake.parse(job)
+        connection.context.service.parse(job)
     }
 }
 

@@ -5,8 +5,6 @@ import AssayWire
 
 /// Answers requests, in any order.
 extension HTTP2Session {
-    func form(of id: UInt64) -> any AnswerForm { self[format: id] }
-
     func answer(
         to id: UInt64, bytes: Int?, _ connection: Connection,
         _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void

@@ -110,9 +110,9 @@ extension HTTP2Session {
         stream.plan = .receipt(receipt)
         guard let start else { return feed(receipt, data, stream, connection) }
         if stream.announced == nil { receipt.willReceive(start.count) }
-        guard connection.context.intake.feed(receipt, collected: start, from: connection) else {
+        guard connection.feed(receipt, collected: start) else {
             drop(stream)
-            connection.context.intake.refuse(receipt, from: connection)
+            connection.context.service.refuse(receipt, from: connection.flow)
             return data.count
         }
         return feed(receipt, data, stream, connection)
@@ -128,11 +128,11 @@ extension HTTP2Session {
         _ receipt: ArrivingReceipt, _ data: SlabBytes, _ stream: HTTP2Stream,
         _ connection: Connection
     ) -> Int {
-        let intake = connection.context.intake
+        let service = connection.context.service
         let slice = connection.context.turns.receiptSlice
         if stream.hasSizedReceipt || stream.announced != nil {
             guard receipt.remaining > 0 else {
-                intake.drop(receipt, from: connection)
+                service.drop(receipt, from: connection.flow)
                 drop(stream)
                 refuse(stream.id, .evidenceNotLast, connection)
                 return data.count
@@ -140,7 +140,7 @@ extension HTTP2Session {
         } else {
             let limit = connection.limits.frameBytes
             guard stream.arrived + data.count <= limit else {
-                intake.drop(receipt, from: connection)
+                service.drop(receipt, from: connection.flow)
                 drop(stream)
                 refuse(stream.id, .evidenceTooLarge(limit: limit), connection)
                 return data.count
@@ -148,13 +148,13 @@ extension HTTP2Session {
             receipt.willReceive(min(data.count, slice))
         }
         let count = min(data.count, receipt.remaining, slice)
-        if !intake.feed(receipt, collected: data.extracting(0..<count), from: connection) {
+        if !connection.feed(receipt, collected: data.extracting(0..<count)) {
             drop(stream)
-            intake.refuse(receipt, from: connection)
+            service.refuse(receipt, from: connection.flow)
         } else if receipt.remaining == 0, stream.messages != nil {
             endReceipt(stream, skipped: 0)
             connection.reading.use(1)
-            intake.complete(receipt, from: connection)
+            service.complete(receipt, from: connection.flow)
         }
         return count
     }
@@ -180,9 +180,9 @@ extension HTTP2Session {
             case .whole: call.arrival = nil
             case .evidence(let head, let range):
                 let head = try call.requestHead(stream.id, head, by: connection.context.codec)
-                switch connection.context.intake.begin(
-                    head, bodyBytes: range.count, size: range.count, from: connection,
-                    began: stream.began)
+                switch connection.context.service.begin(
+                    Request(head, as: stream.format, began: stream.began),
+                    bodyBytes: range.count, size: range.count, from: connection.flow)
                 {
                 case .refused:
                     drop(stream)

@@ -145,9 +145,9 @@ extension HTTP2Session {
             stream.messages?.name(id >> 32, item)
             request.id = id
             let used = range.lowerBound - before
-            switch connection.context.intake.begin(
-                request, bodyBytes: range.count, size: range.count, from: connection,
-                began: connection.lastArrival)
+            switch connection.context.service.begin(
+                Request(request, as: self[format: id], began: connection.lastArrival),
+                bodyBytes: range.count, size: range.count, from: connection.flow)
             {
             case .refused:
                 update(stream) { $0.removeData() }
@@ -237,12 +237,12 @@ extension HTTP2Session {
         guard RPCMethod.services.contains(where: { $0.equalsByBytes(service) }) else {
             return .unknownService
         }
-        return connection.context.admission.isServing ? .serving : .notServing
+        return connection.context.service.isServing ? .serving : .notServing
     }
 
     /// Notifies the clients that watch the state.
     func notifyWatchers(_ connection: Connection) {
-        let isServing = connection.context.admission.isServing
+        let isServing = connection.context.service.isServing
         guard wasServing != isServing else { return }
         wasServing = isServing
         for stream in streams.values {
@@ -299,7 +299,7 @@ extension HTTP2Session {
         stream.plan = .skip
         stream.messages = nil
         update(stream) { $0.removeData() }
-        connection.context.scheduler.cancel(stream.takePorts(), of: connection)
+        connection.context.service.cancel(stream.takePorts(), of: connection.flow)
         if let form, form.framing == .connectStream {
             engine.append(form.body(status), to: stream.number)
             engine.finish(stream.number)

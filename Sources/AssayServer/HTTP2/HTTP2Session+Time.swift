@@ -58,12 +58,12 @@ extension HTTP2Session {
         let now = connection.now
         guard connection.silentSince != nil, !streams.isEmpty else { return probed = nil }
         guard let probed else {
-            guard connection.age > connection.limits.idleMilliseconds else { return }
+            guard connection.flow.age > connection.limits.idleMilliseconds else { return }
             self.probed = now
             engine.ping()
             return touch(connection, answers: 0)
         }
-        if connection.age < now - probed {
+        if connection.flow.age < now - probed {
             self.probed = nil
         } else if now - probed > connection.limits.writeStallMilliseconds {
             connection.telemetry.logFault("the peer does not answer a PING")
@@ -95,7 +95,7 @@ extension HTTP2Session {
         _ stream: HTTP2Stream, _ refusal: ResponseHead, _ connection: Connection
     ) {
         if let receipt = stream.receipt {
-            connection.context.intake.drop(receipt, from: connection)
+            connection.context.service.drop(receipt, from: connection.flow)
         } else if stream.messages != nil {
             return end(stream, RPCStatus(HTTPProblem(refusal)), connection)
         } else if case .lines(let format, _) = stream.plan {

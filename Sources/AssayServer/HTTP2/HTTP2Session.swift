@@ -114,7 +114,9 @@ final class HTTP2Session: RequestSession {
 
     func isArriving(_ id: UInt64) -> Bool { stream(of: id)?.0.isComplete == false }
 
-    func began(of id: UInt64, _ connection: Connection) -> UInt64? { stream(of: id)?.0.began }
+    func began(of id: UInt64, _ connection: Connection) -> UInt64 {
+        stream(of: id)?.0.began ?? connection.now
+    }
 
     func didAccept(_ port: ReplyPort) { stream(of: port.id)?.0.didAccept(port) }
 
@@ -319,7 +321,7 @@ final class HTTP2Session: RequestSession {
         if case .lines(let format, _) = plan { return endLines(stream, format, connection) }
         if stream.messages != nil {
             if case .receipt(let receipt) = plan {
-                connection.context.intake.drop(receipt, from: connection)
+                connection.context.service.drop(receipt, from: connection.flow)
                 stream.messages?.skipped = receipt.remaining
             }
             return endMessages(stream, connection)
@@ -343,7 +345,7 @@ final class HTTP2Session: RequestSession {
         guard let stream = streams.removeValue(forKey: number) else { return }
         if !stream.isComplete { arrivingCount -= 1 }
         if let receipt = stream.receipt {
-            connection.context.intake.drop(receipt, from: connection)
+            connection.context.service.drop(receipt, from: connection.flow)
         }
         drop(stream)
         givenUp += stream.takePorts()
@@ -352,7 +354,7 @@ final class HTTP2Session: RequestSession {
 
     /// Drops the requests of streams that have ended.
     private func dropGivenUp(_ connection: Connection) {
-        connection.context.scheduler.cancel(givenUp, of: connection)
+        connection.context.service.cancel(givenUp, of: connection.flow)
         givenUp.removeAll()
     }
 
@@ -366,7 +368,7 @@ final class HTTP2Session: RequestSession {
         for stream in streams.values {
             guard let receipt = stream.receipt else { continue }
             drop(stream)
-            connection.context.intake.drop(receipt, from: connection)
+            connection.context.service.drop(receipt, from: connection.flow)
         }
     }
 }

@@ -38,11 +38,12 @@ final class WorkerLoop {
         budget = Budget(sharing: shared.bytes) { [loop] in loop.receivedBytes }
         connections = ConnectionTable(context, budget, worker: worker.index)
         turns = Turns(loop)
-        scheduler = try Scheduler(
-            context, connections, turns, codec, shared, worker: worker.index)
+        scheduler = try Scheduler(context, codec, shared, worker: worker.index) { [turns] in
+            turns.writeAnswers()
+        }
         admission = Admission(context, budget, scheduler, codec)
         let clients = ConnectionContext(
-            context, connections, turns, scheduler, admission, codec)
+            context, connections, turns, Service(context, admission, scheduler), codec)
         self.clients = clients
         secured = SecuredStreams(context, connections, turns, workers: shared.workers.count) {
             stream, finalAnswer in
@@ -94,7 +95,7 @@ final class WorkerLoop {
     private func endTurn() {
         worker.setIdle(false)
         turns.beginEnd()
-        scheduler.work()
+        scheduler.work(Reading(turns: turns, table: connections))
         scheduler.advanceChainQueue()
         turns.writeAnswers()
         secured.continueHandshakes()
@@ -210,4 +211,14 @@ final class WorkerLoop {
         report()
         onEnd()
     }
+}
+
+/// What the connections of a worker have to read.
+private struct Reading: ReadingState {
+    let turns: Turns
+    let table: ConnectionTable
+
+    var connections: Int { table.count }
+    var hasMoreToRead: Bool { turns.hasMoreToRead }
+    func wakeIfReadingResumed() { turns.wakeIfReadingResumed() }
 }

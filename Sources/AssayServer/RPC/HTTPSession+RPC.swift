@@ -58,9 +58,10 @@ extension HTTPSession {
     private func begin(
         _ head: RequestHead, _ range: Range<Int>, _ bytes: SlabBytes, _ connection: Connection
     ) -> Bool {
-        let intake = connection.context.intake
-        switch intake.begin(
-            head, bodyBytes: range.count, size: range.count, from: connection)
+        let service = connection.context.service
+        switch service.begin(
+            Request(head, as: responses[head.id], began: connection.requestBegan),
+            bodyBytes: range.count, size: range.count, from: connection.flow)
         {
         case .refused:
             dropBody()
@@ -85,9 +86,9 @@ extension HTTPSession {
         guard start.count <= receipt.remaining else {
             return refuseRest(of: receipt, receipt.id, connection)
         }
-        if !connection.context.intake.feed(receipt, collected: start, from: connection) {
+        if !connection.feed(receipt, collected: start) {
             current?.plan = .skip
-            connection.context.intake.refuse(receipt, from: connection)
+            connection.context.service.refuse(receipt, from: connection.flow)
         } else if current?.body.isEnded == true {
             complete(connection)
         }
@@ -96,7 +97,7 @@ extension HTTPSession {
     /// Refuses a receipt with bytes after it, in a message whose size was not known before.
     func refuseRest(of receipt: ArrivingReceipt, _ id: UInt64, _ connection: Connection) {
         current?.plan = .skip
-        connection.context.intake.drop(receipt, from: connection)
+        connection.context.service.drop(receipt, from: connection.flow)
         refuse(id, .evidenceNotLast, connection)
     }
 }

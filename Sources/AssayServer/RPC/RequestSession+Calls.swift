@@ -52,7 +52,7 @@ extension RequestSession {
     /// - Parameter began: when its first byte arrived.
     func take(
         _ call: RPCCall, _ body: SlabBytes, _ id: UInt64, _ connection: Connection,
-        began: UInt64?
+        began: UInt64
     ) {
         let (form, compression) = (call.form, call.compression)
         let limits = RPCRequest.Limits(
@@ -84,7 +84,7 @@ extension RequestSession {
 
     private func take(
         _ request: RPCRequest, of body: SlabBytes, _ call: RPCCall, _ id: UInt64,
-        _ connection: Connection, _ began: UInt64?
+        _ connection: Connection, _ began: UInt64
     ) throws(HTTPProblem) {
         if let kind = call.form.method.signature {
             return try sign(request, kind, call, id, connection)
@@ -92,7 +92,7 @@ extension RequestSession {
         didRead(request, of: id)
         var head = try call.requestHead(id, request.head, by: connection.context.codec)
         connection.reading.use(ServerLimits.frameCost(ofHead: request.head.count) - 1)
-        let intake = connection.context.intake
+        let service = connection.context.service
         switch head.call {
         case .verify:
             guard !request.evidence.isEmpty else { throw .emptyEvidence }
@@ -104,8 +104,11 @@ extension RequestSession {
             guard RPCMethod.services.contains(where: { $0.equalsByBytes(request.service) }) else {
                 throw HTTPProblem(404, .notFound, "the server has no such service")
             }
-            return intake.answer(head, from: connection)
-        case .info: return intake.answer(head, from: connection)
+            return service.answer(
+                Request(head, as: self[format: id], began: began), from: connection.flow)
+        case .info:
+            return service.answer(
+                Request(head, as: self[format: id], began: began), from: connection.flow)
         case .fetch, .ping, .unknown: break
         }
         let evidence =
@@ -113,7 +116,8 @@ extension RequestSession {
             case .part(let range): body.extracting(range)
             case .decoded(let bytes): connection.stream.hold(bytes.span)
             }
-        intake.take(head, evidence, from: connection, began: began)
+        service.take(
+            Request(head, as: self[format: id], began: began), evidence, from: connection.flow)
     }
 }
 

@@ -9,8 +9,6 @@ import AssayWire
 final class AcceptedResolve {
     let port: ReplyPort
     let admitted: AdmittedResolve
-    /// How the answer is written.
-    let form: any AnswerForm
     private var verifications: [Verification?] = []
     /// Items without a verification, including those that have not arrived.
     private var missing: Int
@@ -18,7 +16,6 @@ final class AcceptedResolve {
     init(_ admitted: AdmittedResolve, _ port: ReplyPort) {
         self.admitted = admitted
         self.port = port
-        form = port.connection.session.form(of: admitted.id)
         missing = admitted.call.items.count
     }
 
@@ -39,7 +36,7 @@ final class AcceptedResolve {
         missing -= 1
         guard missing == 0 else { return nil }
         defer { verifications = [] }
-        return ResolveWork(admitted, verifications.map { $0! }, form)
+        return ResolveWork(admitted, verifications.map { $0! })
     }
 
     /// Ends the request without a result. Its items that still wait are not verified.
@@ -63,13 +60,9 @@ struct ResolveSlot: Sendable {
 struct ResolveWork: Sendable {
     private let admitted: AdmittedResolve
     private let items: [EvidenceItem]
-    private let form: any AnswerForm
 
-    init(
-        _ admitted: AdmittedResolve, _ verifications: [Verification], _ form: any AnswerForm
-    ) {
+    init(_ admitted: AdmittedResolve, _ verifications: [Verification]) {
         self.admitted = admitted
-        self.form = form
         items = zip(admitted.call.items, verifications).map { item, verification in
             EvidenceItem(verification, label: item.label)
         }
@@ -83,7 +76,7 @@ struct ResolveWork: Sendable {
             return (.refused(.invalidQuestion(admitted.id, problem)), .refused)
         }
         let entitlements = Entitlements(of: items, at: call.at ?? now, policy: call.policy)
-        let answer = form.encode(
+        let answer = admitted.form.encode(
             entitlements, of: items, answering: admitted.id, call, at: now, by: codec)
         return (answer, ResolveOutcome(entitlements, items))
     }

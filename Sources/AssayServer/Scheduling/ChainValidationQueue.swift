@@ -79,8 +79,8 @@ struct ChainValidationQueue {
     }
 
     private static func flow(of request: Job) -> FairQueue<PeerKey, Key>.Flow {
-        let connection = request.port.value.connection
-        return FairQueue.Flow(peer: connection.peer.key, number: connection.number)
+        let flow = request.port.value.flow
+        return FairQueue.Flow(peer: flow.peer.key, number: flow.number)
     }
 
     /// The next step of the queue.

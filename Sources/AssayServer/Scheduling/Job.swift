@@ -40,9 +40,9 @@ final class Job: Sendable {
     init(
         _ port: ReplyPort, app: AppEntry, kind: EvidenceKind, call: VerifyCall,
         evidence: Evidence, size: Int, deadline: UInt64, mayWait: Bool, form: any AnswerForm,
-        slot: ResolveSlot? = nil
+        slot: ResolveSlot? = nil, on loop: EventLoop
     ) {
-        self.port = LoopBound(port, to: port.connection.stream.loop)
+        self.port = LoopBound(port, to: loop)
         id = port.id
         arrived = port.arrived
         self.app = app

@@ -2,13 +2,13 @@ import AssayIO
 
 /// A body to be parsed.
 struct ParseJob {
-    let connection: Connection
+    let flow: Flow
     let id: UInt64
     let bytes: Int
     /// Parses on a background thread. Returns what delivers the result on the loop's thread.
     let parse: @Sendable () -> @Sendable () -> Void
 
-    var peer: Peer { connection.peer }
+    var peer: Peer { flow.peer }
 
     /// The memory that the body takes as long as it is parsed, beside its own: a copy of the text,
     /// its evidence as a whole, that evidence as received bytes, and for each name and value a
@@ -29,7 +29,6 @@ struct ParseJob {
 ///
 /// Belongs to the loop's thread.
 final class ParseQueue {
-    private let turns: Turns
     private let tasks: BackgroundTasks
     private let loop: EventLoop
     private let parallelLimit: Int
@@ -45,10 +44,7 @@ final class ParseQueue {
     /// The weight of the latest measurement.
     private static let weight = 0.3
 
-    init(
-        _ turns: Turns, _ tasks: BackgroundTasks, _ loop: EventLoop, threads: Int
-    ) {
-        self.turns = turns
+    init(_ tasks: BackgroundTasks, _ loop: EventLoop, threads: Int) {
         self.tasks = tasks
         self.loop = loop
         parallelLimit = max(threads / 2, 1)
@@ -63,10 +59,10 @@ final class ParseQueue {
     /// Adds a body. Its connection reads no further until it is parsed.
     func add(_ job: ParseJob) {
         precondition(
-            !job.connection.reading.isParsing, "a connection has one body parsed at a time")
-        job.connection.reading.isParsing = true
+            !job.flow.isParsing, "a connection has one body parsed at a time")
+        job.flow.isParsing = true
         // In flight, so that the connection stays until the answer.
-        job.connection.inFlight.insert(job.id)
+        job.flow.inFlight.insert(job.id)
         job.peer.give(body: job.bytes)
         waiting.add(job, bytes: job.bytes, of: job.peer.bodies)
         advance()
@@ -75,7 +71,7 @@ final class ParseQueue {
     private func advance() {
         while running < parallelLimit, let job = next ?? waiting.next() {
             next = nil
-            if job.connection.isClosed {
+            if job.flow.isClosed {
                 end(job)
             } else if job.peer.admits(job.parsedBytes) {
                 start(job)
@@ -86,7 +82,7 @@ final class ParseQueue {
             } else {
                 end(job)
                 let canFit = job.peer.canFit(job.bytes + job.parsedBytes)
-                job.connection.answerAtOnce(
+                job.flow.answerAtOnce(
                     .verify, .memoryExhausted(job.id, canFit: canFit))
             }
         }
@@ -113,7 +109,7 @@ final class ParseQueue {
         let measured = Double(elapsed) / Double(max(job.bytes, 1))
         nanosecondsPerByte += Self.weight * (measured - nanosecondsPerByte)
         end(job)
-        if !job.connection.isClosed { deliver() }
+        if !job.flow.isClosed { deliver() }
         job.peer.takeBack(parsed: job.parsedBytes)
         advance()
     }
@@ -121,8 +117,8 @@ final class ParseQueue {
     /// Lets the connection go on.
     private func end(_ job: ParseJob) {
         job.peer.takeBack(body: job.bytes)
-        job.connection.reading.isParsing = false
-        job.connection.inFlight.remove(job.id)
-        turns.touch(job.connection)
+        job.flow.isParsing = false
+        job.flow.inFlight.remove(job.id)
+        job.flow.proceed()
     }
 }

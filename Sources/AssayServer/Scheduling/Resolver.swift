@@ -26,9 +26,10 @@ final class Resolver {
     // MARK: Items
 
     /// Starts a request whose items follow.
-    func begin(_ admitted: AdmittedResolve, from connection: Connection) -> AcceptedResolve {
-        let reservation = Reservation(.call(admitted.call), for: connection.peer)
-        let port = ReplyPort(.resolve, admitted.id, from: connection, holding: reservation)
+    func begin(_ admitted: AdmittedResolve, from flow: Flow) -> AcceptedResolve {
+        let reservation = Reservation(.call(admitted.call), for: flow.peer)
+        let port = ReplyPort(
+            .resolve, admitted.id, from: flow, on: context.loop, holding: reservation)
         return AcceptedResolve(admitted, port)
     }
 
@@ -37,7 +38,7 @@ final class Resolver {
     /// - Returns: nil if memory does not admit the item.
     func job(for evidence: SlabBytes, _ index: Int, of resolve: AcceptedResolve) -> Job? {
         let cost = RequestCost.item(evidence.count, of: resolve.admitted.call)
-        let peer = resolve.port.connection.peer
+        let peer = resolve.port.flow.peer
         guard peer.admits(cost) else { return nil }
         let reservation = Reservation(cost, for: peer)
         return job(for: .whole(evidence), index, of: resolve, size: evidence.count, reservation)
@@ -68,10 +69,11 @@ final class Resolver {
         return Job(
             resolve.port, app: admitted.app, kind: kind, call: admitted.itemCall(kind),
             evidence: evidence, size: size, deadline: admitted.deadline,
-            mayWait: admitted.mayWait, form: resolve.form,
+            mayWait: admitted.mayWait, form: admitted.form,
             slot: ResolveSlot(
                 resolve: LoopBound(resolve, to: context.loop), index: index,
-                detectsKind: admitted.call.items[index].kind == .detected))
+                detectsKind: admitted.call.items[index].kind == .detected),
+            on: context.loop)
     }
 
     // MARK: Answers

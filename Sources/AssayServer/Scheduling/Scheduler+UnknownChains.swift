@@ -25,7 +25,7 @@ extension Scheduler {
         case .later(let wait):
             chainQueueTimer.start(afterMilliseconds: wait) { [unowned self] in
                 advanceChainQueue()
-                turns.writeAnswers()
+                writeAnswers()
             }
         case .verify(let requests):
             let chains = chainWorkers

@@ -10,8 +10,8 @@ import AssayWire
 /// to the loop's thread.
 final class Scheduler {
     let context: ServerContext
-    private let connections: ConnectionTable
-    let turns: Turns
+    /// Has the answers written that a timer's work has made.
+    let writeAnswers: () -> Void
     /// For answers that are encoded on the loop's thread.
     let codec: MessageCodec
     /// Takes what would keep the loop's sockets waiting.
@@ -44,21 +44,19 @@ final class Scheduler {
     var helpers: Helpers
 
     init(
-        _ context: ServerContext, _ connections: ConnectionTable, _ turns: Turns,
-        _ codec: MessageCodec, _ shared: SharedResources, worker: Int
+        _ context: ServerContext, _ codec: MessageCodec, _ shared: SharedResources, worker: Int,
+        writeAnswers: @escaping () -> Void
     ) throws(LoopError) {
         let limits = context.limits
         self.context = context
-        self.connections = connections
-        self.turns = turns
+        self.writeAnswers = writeAnswers
         self.codec = codec
         background = shared.background
         resolver = Resolver(context, background: background, codecs: codecs)
         fetches = FetchRunner(context, shared, worker: worker, codecs: codecs)
         tasks = BackgroundTasks(background, context.loop)
         parses = ParseQueue(
-            turns, tasks, context.loop,
-            threads: background.count / shared.workers.count)
+            tasks, context.loop, threads: background.count / shared.workers.count)
         batch = Batch(
             backgroundThreads: background.count, requestsPerSlice: limits.requestsPerSlice,
             handsOver: context.fixed.handsOver)
@@ -116,13 +114,13 @@ final class Scheduler {
     ///
     /// - Parameter work: the request's own nanoseconds; nil for a small request.
     func excessiveDelay(
-        of connection: Connection, before deadline: UInt64, work: Double? = nil
+        of flow: Flow, before deadline: UInt64, work: Double? = nil
     ) -> UInt64? {
         guard !batch.startsAtOnce else {
             queueLimit.queueIsEmpty()
             return nil
         }
-        let age = connection.age
+        let age = flow.age
         let configured = context.limits.queueDelayMilliseconds
         let own = work.map(milliseconds(ofNanoseconds:)) ?? 0
         let now = now
@@ -134,12 +132,12 @@ final class Scheduler {
         {
             return nil
         }
-        let lines = connection.inFlight.lines
+        let lines = flow.inFlight.lines
         let delay = batch.milliseconds(
-            before: work ?? 0, of: lines, from: connection.peer, by: queueDelay,
+            before: work ?? 0, of: lines, from: flow.peer, by: queueDelay,
             parsing: parses.nanoseconds)
         let isExceeded = queueLimit.isExceeded(
-            by: delay, after: age, batch.share(of: lines, from: connection.peer), of: configured,
+            by: delay, after: age, batch.share(of: lines, from: flow.peer), of: configured,
             at: now)
         guard isExceeded || now + delay + own > deadline else { return nil }
         queueLimit.didReject(at: now)
@@ -181,62 +179,62 @@ final class Scheduler {
 
     /// Queues a request whose evidence is complete.
     func verify(
-        _ admitted: consuming Admitted, _ body: SlabBytes, from connection: Connection
+        _ admitted: consuming Admitted, _ body: SlabBytes, from flow: Flow
     ) {
-        let form = connection.session.form(of: admitted.id)
         let reservation = admitted.reservation.move()
         let evidence: Job.Evidence
         if let limit = admitted.exceeded {
             var oversized = OversizedEvidence(
-                as: form.detectsKind ? nil : admitted.kind, limit: limit)
+                as: admitted.form.detectsKind ? nil : admitted.kind, limit: limit)
             oversized.receive(body.span)
             evidence = .oversized(oversized)
         } else {
             evidence = .whole(forQueue(body))
         }
-        add(admitted, evidence, size: body.count, form, reservation, connection)
+        add(admitted, evidence, size: body.count, reservation, flow)
         verifyFullSlice()
     }
 
     /// Queues a receipt whose last byte has been read: one signature is left, and possibly a
     /// chain. Returns false if memory is short.
-    func verify(_ receipt: ArrivingReceipt, from connection: Connection) -> Bool {
+    func verify(_ receipt: ArrivingReceipt, from flow: Flow) -> Bool {
         guard let reservation = receipt.handOver() else { return false }
-        let form = connection.session.form(of: receipt.id)
-        add(receipt.admitted, receipt.completed, size: receipt.size, form, reservation, connection)
+        add(receipt.admitted, receipt.completed, size: receipt.size, reservation, flow)
         return true
     }
 
     private func add(
         _ admitted: borrowing Admitted, _ evidence: Job.Evidence, size: Int,
-        _ form: any AnswerForm, _ reservation: consuming Reservation, _ connection: Connection
+        _ reservation: consuming Reservation, _ flow: Flow
     ) {
-        let port = ReplyPort(.verify, admitted.id, from: connection, holding: reservation)
+        let port = ReplyPort(
+            .verify, admitted.id, from: flow, on: context.loop, holding: reservation)
         batch.add(
             Job(
                 port, app: admitted.app, kind: admitted.kind, call: admitted.call,
                 evidence: evidence, size: min(size, admitted.exceeded ?? size),
-                deadline: admitted.deadline, mayWait: admitted.mayWait, form: form),
+                deadline: admitted.deadline, mayWait: admitted.mayWait, form: admitted.form,
+                on: context.loop),
             by: queueDelay)
     }
 
     /// Drops the waiting requests of a connection that has closed.
-    func didClose(_ connection: Connection) {
-        fetches.cancel(of: connection)
-        guard let lines = connection.inFlight.lines else { return }
+    func didClose(_ flow: Flow) {
+        fetches.cancel(of: flow)
+        guard let lines = flow.inFlight.lines else { return }
         for request in batch.removeAll(of: lines) { drop(request) }
     }
 
     /// Drops requests of a connection that its client has given up, in one pass over those that
     /// wait.
-    func cancel(_ ports: [WeakPort], of connection: Connection) {
+    func cancel(_ ports: [WeakPort], of flow: Flow) {
         guard !ports.isEmpty else { return }
         for port in ports.compactMap(\.port) {
             fetches.cancel(port)
             port.refuse(nil)
         }
         // What runs, or waits for a chain, is dropped when its turn comes.
-        guard let lines = connection.inFlight.lines else { return }
+        guard let lines = flow.inFlight.lines else { return }
         _ = batch.removeAll(of: lines) { $0.port.value.isEnded }
     }
 
@@ -246,7 +244,7 @@ final class Scheduler {
     /// Whether the deadline has passed, the connection has closed, or the Resolve has ended.
     func isOver(_ request: Job, at now: UInt64) -> Bool {
         let port = request.port.value
-        return request.deadline <= now || port.isEnded || port.connection.isClosed
+        return request.deadline <= now || port.isEnded || port.flow.isClosed
     }
 
     // MARK: Turns
@@ -254,12 +252,12 @@ final class Scheduler {
     /// Ends a turn with work, unless there is more to read. Bytes in sockets have no deadline and
     /// are in no measurable queue, so reading comes first, for up to a slice of time; then the
     /// loop does its own share of the work.
-    func work() {
+    func work(_ reading: some ReadingState) {
         dispatch()
-        if turns.hasMoreToRead, loopQuota.canRead(at: context.loop.nanoseconds) {
-            return turns.wakeIfReadingResumed()
+        if reading.hasMoreToRead, loopQuota.canRead(at: context.loop.nanoseconds) {
+            return reading.wakeIfReadingResumed()
         }
-        let rest = restMilliseconds()
+        let rest = restMilliseconds(connections: reading.connections)
         loopQuota.end = max(loopQuota.end, loopQuota.worked + rest * 1_000_000)
         share(ends: true)
         while loopQuota.canWork, case let slice = batch.takeShort(by: queueDelay), !slice.isEmpty {
@@ -278,11 +276,11 @@ final class Scheduler {
     /// The milliseconds to leave sockets unread and only work, while the queue is long. One read
     /// then brings several requests and one write takes several answers, including refusals: they
     /// cost little more than the system calls, and have to cost less than the work.
-    private func restMilliseconds() -> UInt64 {
+    private func restMilliseconds(connections: Int) -> UInt64 {
         let queued = queuedMilliseconds
         guard !context.phase.isDraining, queued > queueLimitMilliseconds / 2 else { return 0 }
         // A few connections fill their reads while a slice is verified, and stall in a pause.
-        guard connections.count >= ServerLimits.connectionsToRestFrom else { return 0 }
+        guard connections >= ServerLimits.connectionsToRestFrom else { return 0 }
         let rest = readBackoff.next(atMost: min(context.limits.restMilliseconds, queued / 2))
         return max(rest, Self.shortestRestMilliseconds)
     }
@@ -392,5 +390,4 @@ final class Scheduler {
 
     /// Whether the loop's thread has no verifications to do.
     var canHelp: Bool { batch.shortCount == 0 }
-
 }

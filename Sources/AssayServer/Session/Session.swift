@@ -44,8 +44,6 @@ protocol Session: AnyObject {
 
     /// Records a request that was accepted.
     func didAccept(_ port: ReplyPort)
-    /// How the answer to a request is written.
-    func form(of id: UInt64) -> any AnswerForm
     /// Answers with the result of a call, or with the reason of a refusal.
     func answer(_ head: ResponseHead, _ connection: Connection)
     /// Answers with the result that the form of the request appends, when its turn comes.

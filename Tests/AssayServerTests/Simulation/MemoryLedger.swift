@@ -5,10 +5,11 @@ import AssayWire
 /// Compares what the workers count of the server's memory with the sum of what their connections
 /// hold, and the requests that were counted with those that are in flight.
 final class MemoryLedger {
-    /// Also closed ones: they live as long as one of their requests is in flight.
-    private var connections: [Known] = []
+    /// Also those of closed connections: they live as long as one of their requests is in flight.
+    private var flows: [Known] = []
 
     private struct Known {
+        weak var flow: Flow?
         weak var connection: Connection?
         let worker: Int
     }
@@ -30,14 +31,15 @@ final class MemoryLedger {
         var inFlight = 0
         server.forEachWorker { index, worker in
             for connection in worker.connections.all
-            where !connections.contains(where: { $0.connection === connection }) {
-                connections.append(Known(connection: connection, worker: index))
+            where !flows.contains(where: { $0.flow === connection.flow }) {
+                flows.append(
+                    Known(flow: connection.flow, connection: connection, worker: index))
             }
-            let mine = connections.filter { $0.worker == index }.compactMap(\.connection)
-            inFlight += mine.reduce(0) { $0 + $1.inFlight.count }
+            let mine = flows.filter { $0.worker == index }
+            inFlight += mine.reduce(0) { $0 + ($1.flow?.inFlight.count ?? 0) }
             problem = problem ?? Self.problem(of: worker, mine)
         }
-        connections.removeAll { $0.connection == nil }
+        flows.removeAll { $0.flow == nil }
         let open = server.metrics.unanswered
         if !(0...inFlight).contains(open) {
             problem = problem ?? "\(open) requests are unanswered, \(inFlight) are in flight"
@@ -45,7 +47,7 @@ final class MemoryLedger {
         return problem
     }
 
-    private static func problem(of worker: WorkerLoop, _ connections: [Connection]) -> String? {
+    private static func problem(of worker: WorkerLoop, _ flows: [Known]) -> String? {
         let budget = worker.budget
         let counted = Sums(
             unread: budget.buffered, unwritten: budget.unwritten, body: budget.collected,
@@ -53,7 +55,11 @@ final class MemoryLedger {
             evidence: budget.evidence - worker.scheduler.fetches.held, due: budget.due,
             receipts: budget.receipts)
         var held = Sums()
-        for connection in connections {
+        for flow in flows.compactMap(\.flow) {
+            held.evidence += flow.inFlight.evidenceBytes
+            held.due += flow.inFlight.answersDue
+        }
+        for connection in flows.compactMap(\.connection) {
             let bytes = connection.isClosed ? HeldBytes() : HeldBytes(of: connection)
             held.unread += bytes.unread
             // The system takes bytes without a notice.
@@ -65,8 +71,6 @@ final class MemoryLedger {
             held.body += bytes.body
             held.open += bytes.open
             held.engine += bytes.engine
-            held.evidence += connection.inFlight.evidenceBytes
-            held.due += connection.inFlight.answersDue
             held.receipts += connection.session.arriving.reduce(0) { $0 + $1.heldBytes }
         }
         if counted != held { return "counted \(counted), held \(held)" }

@@ -48,6 +48,11 @@ final class ArrivingReceipt {
     }
 
     var id: UInt64 { admitted.id }
+    /// How its answer is written. What is around a receipt can decide it, which is known at its end.
+    var form: any AnswerForm {
+        get { admitted.form }
+        set { admitted.form = newValue }
+    }
     var deadline: UInt64 { admitted.deadline }
 
     /// Bytes that the receipt holds now, reserved or not.

@@ -3,43 +3,42 @@ import AssayWire
 
 /// Where the answer to one accepted request goes, and the memory that the request holds until then.
 ///
-/// The one place that ends a request: gives its memory back, counts it, appends its answer and has
-/// the connection write it. A port that is dropped without an answer answers that the server
-/// failed. Belongs to the loop's thread; its last reference can end on any.
+/// The one place that ends a request: gives its memory back, counts it, and has its answer
+/// written. A port that is dropped without an answer answers that the server failed. Belongs to the
+/// loop's thread; its last reference can end on any.
 final class ReplyPort {
-    private let bound: LoopBound<Connection>
+    let flow: Flow
     let id: UInt64
     /// Nanoseconds of the monotonic clock at which its last bytes could have been read.
     private(set) var arrived: UInt64
     private let call: CallLabel
+    private let loop: EventLoop
     private var reservation: Reservation
     /// Whether it is answered, or dropped.
     private(set) var isEnded = false
 
     /// Accepts a request.
     init(
-        _ call: CallLabel, _ id: UInt64, from connection: Connection,
+        _ call: CallLabel, _ id: UInt64, from flow: Flow, on loop: EventLoop,
         holding reservation: consuming Reservation
     ) {
         self.call = call
         self.id = id
-        bound = LoopBound(connection, to: connection.stream.loop)
-        arrived = connection.arrived
-        connection.telemetry.metrics.didStart(call)
-        connection.inFlight.insert(id, reservation.cost)
+        self.flow = flow
+        self.loop = loop
+        arrived = flow.arrived
+        let cost = reservation.cost
         self.reservation = reservation
-        connection.session.didAccept(self)
+        flow.accept(self, call, cost)
     }
-
-    var connection: Connection { bound.value }
 
     /// Bytes of evidence and state.
     var heldBytes: Int { reservation.cost.bytes }
 
     /// Holds further memory, of evidence that has arrived now.
     func hold(_ more: consuming Reservation) {
-        arrived = connection.arrived
-        connection.inFlight.charge(more.cost)
+        arrived = flow.arrived
+        flow.inFlight.charge(more.cost)
         reservation.take(&more)
     }
 
@@ -60,17 +59,17 @@ final class ReplyPort {
         _ result: Result, at now: UInt64? = nil, bytes: Int? = nil,
         _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void
     ) {
-        end {
-            let now = now ?? connection.stream.loop.nanoseconds
+        end { caller in
+            let now = now ?? loop.nanoseconds
+            let telemetry = flow.telemetry
             switch result {
             case .verified(let outcome, let began):
-                connection.telemetry.metrics.didAnswer(
-                    outcome, arrived: arrived, began: began, now: now)
+                telemetry.metrics.didAnswer(outcome, arrived: arrived, began: began, now: now)
             case .resolved(let outcome):
-                connection.telemetry.metrics.didResolve(outcome, arrived: arrived, now: now)
-            case .fetched: connection.telemetry.metrics.didFetch(arrived: arrived, now: now)
+                telemetry.metrics.didResolve(outcome, arrived: arrived, now: now)
+            case .fetched: telemetry.metrics.didFetch(arrived: arrived, now: now)
             }
-            connection.session.answer(to: id, bytes: bytes, connection, appendResult)
+            caller?.answer(to: id, bytes: bytes, appendResult)
         }
     }
 
@@ -78,41 +77,37 @@ final class ReplyPort {
     ///
     /// - Parameter refusal: nil if the connection takes no answer.
     func refuse(_ refusal: ResponseHead?) {
-        end {
-            let refusal = connection.isClosed ? nil : refusal
-            connection.telemetry.metrics.didDrop(call, refusal)
-            if let refusal { connection.answer(refusal) }
+        end { caller in
+            let refusal = caller?.isClosed == false ? refusal : nil
+            flow.telemetry.metrics.didDrop(call, refusal)
+            caller?.refuse(refusal)
         }
     }
 
-    private func end(_ answer: () -> Void) {
+    private func end(_ answer: ((any Caller)?) -> Void) {
         guard !isEnded else { return }
         isEnded = true
-        connection.end(id, reservation.handOver(), answer)
+        flow.end(id, reservation.handOver(), answer)
     }
 
     deinit {
         guard !isEnded else { return }
         let (id, call, cost) = (id, call, reservation.handOver())
-        bound.post { connection in
+        let lost = LostRequest(flow: flow)
+        loop.post {
             let failure = ResponseHead.lost(id)
-            connection.telemetry.metrics.didDrop(call, failure)
-            connection.end(id, cost) { connection.answer(failure) }
+            lost.flow.telemetry.metrics.didDrop(call, failure)
+            lost.flow.end(id, cost) { $0?.refuse(failure) }
         }
     }
+}
+
+/// The flow of a port that was dropped, on its way to the loop's thread.
+private struct LostRequest: @unchecked Sendable {
+    let flow: Flow
 }
 
 /// A port that its request holds, as a session knows it.
 struct WeakPort {
     weak var port: ReplyPort?
-}
-
-extension Connection {
-    /// Gives the memory of a request back, answers it, and has the answer written.
-    fileprivate func end(_ id: UInt64, _ cost: RequestCost, _ answer: () -> Void) {
-        peer.takeBack(cost)
-        inFlight.remove(id, cost)
-        answer()
-        context.turns.touch(self)
-    }
 }
