@@ -6,7 +6,7 @@ import AssayWire
 /// Decides which requests are verified and which are rejected, and answers those that need no
 /// verification. Owns the prepared refusals. Belongs to the loop's thread.
 final class Admission {
-    private let context: ServerContext
+    private let context: ServiceContext
     private let budget: Budget
     private let scheduler: Scheduler
     private let codec: MessageCodec
@@ -15,7 +15,7 @@ final class Admission {
     private var defaultApp: AppEntry?
 
     init(
-        _ context: ServerContext, _ budget: Budget, _ scheduler: Scheduler, _ codec: MessageCodec
+        _ context: ServiceContext, _ budget: Budget, _ scheduler: Scheduler, _ codec: MessageCodec
     ) {
         self.context = context
         self.budget = budget
@@ -26,7 +26,7 @@ final class Admission {
 
     /// Applies the settings of a reload to later requests.
     func settingsDidChange() {
-        defaultApp = context.settings.defaultApp.flatMap { context.settings.apps[$0] }
+        defaultApp = context.settings.defaultApp.flatMap { context.apps[$0] }
     }
 
     private var limits: ServerLimits { context.limits }
@@ -263,7 +263,7 @@ final class Admission {
     /// that are canonically equivalent in Unicode.
     func app(named name: String) -> AppEntry? {
         guard !name.isEmpty else { return defaultApp }
-        let apps = context.settings.apps
+        let apps = context.apps
         guard let index = apps.index(forKey: name), apps[index].key.utf8.elementsEqual(name.utf8)
         else { return nil }
         return apps[index].value
@@ -308,7 +308,7 @@ final class Admission {
     private static let infoBytes = protoText.utf8.count + (16 << 10)
 
     private var information: ServerInfo {
-        let app = defaultApp ?? context.settings.apps.values.first
+        let app = defaultApp ?? context.apps.values.first
         return ServerInfo(
             version: context.settings.version, kinds: EvidenceKind.allCases,
             limits: ServerInfo.Limits(

@@ -3,17 +3,21 @@ import AssayWire
 
 /// What a connection uses of its server. All connections share one.
 final class ConnectionContext {
-    let server: ServerContext
+    /// What the service shares.
+    let server: ServiceContext
+    /// The settings of connections. A reload replaces them.
+    var settings: ConnectionSettings
     let table: ConnectionTable
     let turns: Turns
     let service: Service
     let codec: MessageCodec
 
     init(
-        _ server: ServerContext, _ table: ConnectionTable, _ turns: Turns,
+        _ server: ServiceContext, _ settings: ConnectionSettings, _ table: ConnectionTable, _ turns: Turns,
         _ service: Service, _ codec: MessageCodec
     ) {
         self.server = server
+        self.settings = settings
         self.table = table
         self.turns = turns
         self.service = service
@@ -25,7 +29,7 @@ final class ConnectionContext {
         if let endpoint = stream.endpoint, endpoint.isHTTP {
             return HTTPSession(endpoint, stream.makeCollectedBytes())
         }
-        return FrameSession(server.decoder)
+        return FrameSession(settings.decoder)
     }
 
     /// Makes a connection for a client.
@@ -41,7 +45,7 @@ final class ConnectionContext {
         } else if server.phase.isDraining {
             // Not ended: requests that it has already sent are answered one by one.
             connection.announceDrain()
-        } else if let refusal = server.settings.refusal(of: stream) {
+        } else if let refusal = settings.refusal(of: stream) {
             server.telemetry.logFault("a peer without permission")
             refuse(connection, refusal)
         }

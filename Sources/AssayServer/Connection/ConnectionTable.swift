@@ -7,11 +7,11 @@ final class ConnectionTable {
     /// The clients of the connections, and those whose requests still hold memory.
     private var peers: [PeerKey: Peer] = [:]
     private var lastNumber: UInt64
-    private let context: ServerContext
+    private let context: ServiceContext
     private let budget: Budget
 
     /// - Parameter worker: the index of the worker, whose connections have numbers of their own.
-    init(_ context: ServerContext, _ budget: Budget, worker: Int) {
+    init(_ context: ServiceContext, _ budget: Budget, worker: Int) {
         self.context = context
         self.budget = budget
         lastNumber = UInt64(worker) << 48
@@ -79,10 +79,10 @@ final class ConnectionTable {
 
     /// Ends the connections of peers that are no longer allowed after a reload. Their accepted
     /// requests are answered.
-    func endForbidden() {
+    func endForbidden(by settings: ConnectionSettings) {
         for connection in all {
             guard connection.isOpen,
-                let refusal = context.settings.refusal(of: connection.stream)
+                let refusal = settings.refusal(of: connection.stream)
             else { continue }
             context.telemetry.logFault("a peer that lost its permission")
             connection.end(refusal)

@@ -8,14 +8,15 @@ import AssayWire
 /// Owns the tasks, their slots, and the memory that they reserve. A task runs on Swift's own
 /// threads: neither the loop nor a worker waits for the App Store. Belongs to the loop's thread.
 final class FetchRunner {
-    private let context: ServerContext
+    private let context: ServiceContext
     private let codecs: IdleCodecs
     /// The fetches whose tasks have not ended. Some are answered already.
     private var running: [UInt64: Running] = [:]
     private var lastNumber: UInt64 = 0
     /// The fetches of all workers. A cancelled task needs no slot until it has ended.
     private let all: SharedFetches
-    private let others: [Worker]
+    private let others: [Helper]
+    private let threads: any ServiceThreads
     /// Bytes that this worker's fetches have reserved.
     private(set) var held = 0
     /// What they have borrowed of the part that all workers' fetches get.
@@ -46,12 +47,13 @@ final class FetchRunner {
     }
 
     init(
-        _ context: ServerContext, _ shared: SharedResources, worker: Int, codecs: IdleCodecs
+        _ context: ServiceContext, _ shared: SharedResources, worker: Int, codecs: IdleCodecs
     ) {
         self.context = context
         all = shared.fetches
         memory = ByteShare(of: shared.bytes.fetches)
-        others = shared.workers.filter { $0.index != worker }
+        others = shared.helpers.filter { $0.index != worker }
+        threads = shared.threads
         self.codecs = codecs
     }
 
@@ -91,7 +93,7 @@ final class FetchRunner {
     /// Ends an abandoned fetch, if the slots are full: this worker's oldest, or another's.
     private func freeSlot() {
         guard all.count >= limit, !endOldestAbandoned() else { return }
-        for worker in others { worker.post { $0.giveFetchAway() } }
+        for other in others { other.post { $0.fetches.endOldestAbandoned() } }
     }
 
     /// Ends the oldest abandoned fetch, while there are more fetches than slots. Returns false if
@@ -159,7 +161,7 @@ final class FetchRunner {
         running[number] = entry
         all.add(1)
         reserve(ServerLimits.fetchStartBytes, for: entry)
-        let (codecs, loop, clock) = (codecs, context.loop, context.fixed.clock)
+        let (codecs, loop, clock) = (codecs, context.loop, context.clock)
         let runner = LoopBound(self, to: loop)
         let work = FetchWork(admitted, now: context.now) { bytes in
             await withCheckedContinuation { waiter in
@@ -169,7 +171,7 @@ final class FetchRunner {
                 if !isPosted { waiter.resume(returning: false) }
             }
         }
-        entry.task = context.transport.startTask {
+        entry.task = threads.startTask {
             let answer = await work.answer(by: codecs, clock)
             loop.post { runner.value.didEnd(number, answer) }
         }

@@ -28,7 +28,7 @@ final class FrameSession: Session {
         if case .resolve(let arrival) = arriving { return feed(arrival, unread, connection) }
         if arriving == nil {
             // A reload can change the limits while a frame arrives: the limits at its start apply.
-            decoder = connection.context.server.decoder
+            decoder = connection.context.settings.decoder
             if rejectFrames(unread, connection) { return true }
         }
         switch decoder.next(in: unread.span) {
@@ -233,7 +233,7 @@ final class FrameSession: Session {
             connection.answer { output in
                 HTTP1Writer.append(
                     HTTPResponseStyle().response(to: HTTPProblem(head)), closes: true,
-                    at: connection.context.server.fixed.clock().seconds, to: &output)
+                    at: connection.context.server.clock().seconds, to: &output)
                 return 1
             }
             return connection.end(nil)

@@ -5,7 +5,7 @@ import AssayWire
 /// The JSON around a receipt that is verified as it arrives: the body of a request to Apple's
 /// endpoint, `{"receipt-data": "…"}`. Passes on the content of that string, and keeps the text
 /// around it, which is parsed at the end: the answer is that to the body read whole.
-struct ReceiptEnvelope: Sendable {
+struct ReceiptEnvelope: Envelope {
     private enum Phase { case before, inside, after }
 
     private var phase = Phase.before

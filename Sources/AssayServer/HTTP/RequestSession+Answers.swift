@@ -8,7 +8,7 @@ import AssayWire
 /// Answers requests, in the form of each.
 extension RequestSession {
     func time(_ connection: Connection) -> Timestamp {
-        connection.context.server.fixed.clock()
+        connection.context.server.clock()
     }
 
     /// Answers with JSON.

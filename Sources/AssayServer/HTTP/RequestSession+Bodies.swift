@@ -50,7 +50,7 @@ extension RequestSession {
 
     /// Reads what is around a receipt that has arrived in JSON. Returns the reason to refuse it.
     private func open(_ receipt: ArrivingReceipt, _ connection: Connection) -> HTTPProblem? {
-        guard let envelope = receipt.envelope else { return nil }
+        guard let envelope = receipt.envelope as? ReceiptEnvelope else { return nil }
         var format = self[format: receipt.id]
         guard case .apple(let query) = format.content else { return nil }
         do throws(HTTPProblem) {

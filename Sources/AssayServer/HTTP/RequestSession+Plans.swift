@@ -34,7 +34,7 @@ extension RequestSession {
     }
 
     private func origins(_ connection: Connection) -> HTTPOriginPolicy {
-        HTTPOriginPolicy(connection.context.server.settings.http, at: endpoint)
+        HTTPOriginPolicy(connection.context.settings.http, at: endpoint)
     }
 
     /// Decides what happens to the body of a request, and answers a request that needs none.
@@ -194,14 +194,14 @@ extension RequestSession {
     private func hasKeys(
         _ keys: KeyPath<AppSecrets, [String]>, _ connection: Connection
     ) -> Bool {
-        connection.context.server.settings.apps.values.contains {
+        connection.context.server.apps.values.contains {
             !$0.secrets[keyPath: keys].isEmpty
         }
     }
 
     /// Whether an app entry asks the App Store: this one, if its key chose it.
     func canFetch(for app: String?, _ connection: Connection) -> Bool {
-        let apps = connection.context.server.settings.apps
+        let apps = connection.context.server.apps
         if let app { return apps[app]?.fetcher != nil }
         return apps.values.contains { $0.fetcher != nil }
     }
@@ -212,7 +212,7 @@ extension RequestSession {
         _ head: HTTPHead, _ bytes: Span<UInt8>, _ keys: KeyPath<AppSecrets, [String]>,
         _ connection: Connection
     ) throws(HTTPProblem) -> String {
-        let apps = connection.context.server.settings.apps
+        let apps = connection.context.server.apps
         let scheme = "bearer "
         guard let field = head[.authorization], field.count > scheme.utf8.count,
             case let value = bytes.extracting(field),

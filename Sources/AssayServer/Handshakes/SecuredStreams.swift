@@ -4,12 +4,8 @@ import AssayWire
 /// Secures the connections of a worker's TLS listeners, and passes on those that are established.
 /// Belongs to the loop's thread.
 final class SecuredStreams {
-    private let context: ServerContext
-    private let connections: ConnectionTable
-    private let turns: Turns
+    private let clients: ConnectionContext
     private let workers: Int
-    /// Receives a client and nil, or an error response after which its connection ends.
-    private let onClient: (Stream, ResponseHead?) -> Void
     /// Nil before the first TLS connection.
     private var handshakes: Handshakes?
     /// Called when the queue of handshakes becomes full, and when it has drained to half.
@@ -20,16 +16,12 @@ final class SecuredStreams {
         didSet { settingsDidChange() }
     }
 
-    init(
-        _ context: ServerContext, _ connections: ConnectionTable, _ turns: Turns, workers: Int,
-        onClient: @escaping (Stream, ResponseHead?) -> Void
-    ) {
-        self.context = context
-        self.connections = connections
-        self.turns = turns
+    init(_ clients: ConnectionContext, workers: Int) {
+        self.clients = clients
         self.workers = workers
-        self.onClient = onClient
     }
+
+    private var context: ServiceContext { clients.server }
 
     /// Whether no TLS handshake is in progress.
     var isIdle: Bool { handshakes?.count ?? 0 == 0 }
@@ -44,15 +36,15 @@ final class SecuredStreams {
     /// TLS listeners.
     func settingsDidChange() {
         guard let handshakes else { return }
-        if let tls = context.settings.tls { handshakes.context = tls }
+        if let tls = clients.settings.tls { handshakes.context = tls }
         handshakes.change(most: limit, percent: context.limits.handshakePercent)
     }
 
     /// Starts the handshake of a connection, once there is memory for it.
     func begin(_ stream: Stream) {
-        let peer = connections.peer(stream.peer)
+        let peer = clients.table.peer(stream.peer)
         guard peer.isFull else { return shakeHands(stream) }
-        turns.enqueueFirstRead(of: peer) { [unowned self] in
+        clients.turns.enqueueFirstRead(of: peer) { [unowned self] in
             guard !stream.isClosing, !stream.hasPeerLeft else {
                 stream.close()
                 return false
@@ -63,13 +55,13 @@ final class SecuredStreams {
     }
 
     private func shakeHands(_ stream: Stream) {
-        if handshakes == nil, let tls = context.settings.tls {
+        if handshakes == nil, let tls = clients.settings.tls {
             let new = Handshakes(
                 tls, most: limit, percent: context.limits.handshakePercent
             ) { [unowned self] outcome in didShakeHands(outcome) }
             new.onMemory = { [unowned self] stream, isHeld in
                 let held = HeldBytes(engine: TLSSession.handshakeMemoryBytes)
-                connections.peer(stream.peer).count(
+                clients.table.peer(stream.peer).count(
                     isHeld ? held : HeldBytes(), insteadOf: isHeld ? HeldBytes() : held)
             }
             handshakes = new
@@ -92,10 +84,10 @@ final class SecuredStreams {
 
     private func didShakeHands(_ outcome: Handshakes.Outcome) {
         switch outcome {
-        case .secured(let stream): onClient(stream, nil)
+        case .secured(let stream): clients.serve(stream, finalAnswer: nil)
         case .plain(let stream):
             context.telemetry.logFault("a connection without TLS at a TLS address")
-            onClient(stream, .speaksTLS)
+            clients.serve(stream, finalAnswer: .speaksTLS)
         case .failed(let error): context.telemetry.logFault(error)
         }
     }

@@ -42,7 +42,9 @@ public final class Server: Sendable {
         let (messages, readiness, followers) = (messages, readiness, followers)
         do throws(LoopError) {
             supervisor = try loop.call { () throws(LoopError) in
-                let supervisor = try Supervisor(configuration, on: loop, workers, shared) { event in
+                let supervisor = try Supervisor(
+                    configuration, on: loop, workers, shared, SystemTransport()
+                ) { event in
                     if event != .hangup { readiness.isReady.store(false, ordering: .releasing) }
                     messages.put(event)
                     followers.put(event)

@@ -70,13 +70,6 @@ extension ServerConfiguration {
         public var limits: ServerLimits
         /// The version reported by Info.
         public var version: String
-
-        /// The same settings with app entries that have their names.
-        var withNamedApps: Self {
-            var named = self
-            for (name, entry) in apps { named.apps[name] = entry.named(name) }
-            return named
-        }
     }
 
     /// The settings that only a restart changes.

@@ -17,7 +17,9 @@ struct ServerThreads {
                 try worker.loop.start()
                 workers.append(worker)
             }
-            let shared = try SharedResources(configuration, workers, SystemTransport())
+            let shared = try SharedResources(
+                configuration.limits, workers.map(\.helper), SystemTransport(),
+                backgroundThreads: configuration.fixed.backgroundThreads)
             for worker in workers {
                 try worker.loop.call { () throws(LoopError) in
                     try worker.begin(configuration, shared)

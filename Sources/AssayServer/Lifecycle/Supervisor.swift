@@ -18,9 +18,10 @@ final class Supervisor {
     ///   - report: called for each event, on the loop's thread.
     init(
         _ configuration: ServerConfiguration, on loop: EventLoop, _ workers: [Worker],
-        _ shared: SharedResources, report: @escaping @Sendable (ServerEvent) -> Void
+        _ shared: SharedResources, _ transport: any Transport,
+        report: @escaping @Sendable (ServerEvent) -> Void
     ) throws(LoopError) {
-        context = ServerContext(configuration, on: loop, shared.transport)
+        context = ServerContext(configuration, on: loop, transport)
         acceptor = Acceptor(context, workers)
         publisher = StatePublisher(context, acceptor, workers)
         lifecycle = Lifecycle(context, acceptor, workers, publisher, report: report)

@@ -1,8 +1,8 @@
 import AssayIO
 
-/// What a server gets from outside of its loop: connections, and threads for other work.
+/// What a server gets from outside of its loops: connections, and threads for other work.
 /// Production has the system's; tests simulate them.
-protocol Transport: Sendable {
+protocol Transport: ServiceThreads {
     /// Listens on an endpoint: on several sockets if the service manager passed several.
     ///
     /// - Parameter onConnection: gets each stream and the index of its socket.
@@ -11,16 +11,8 @@ protocol Transport: Sendable {
         onConnection: @escaping (Stream, Int) -> Void
     ) throws(LoopError) -> [any StreamListener]
 
-    /// Makes an executor.
-    func makeExecutor(
-        count: Int, name: String, hasLowPriority: Bool
-    ) throws(LoopError) -> any Executor
-
     /// Resident memory of the process; nil if it is not known.
     var residentBytes: Int? { get }
-
-    /// Starts a task that no thread of the server waits for.
-    func startTask(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never>
 }
 
 /// The system's sockets and threads.

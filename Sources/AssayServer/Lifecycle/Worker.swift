@@ -1,5 +1,4 @@
 import AssayIO
-import Synchronization
 
 /// A worker as other threads see it: where to post to it, and what it reported last.
 final class Worker: Sendable {
@@ -7,11 +6,12 @@ final class Worker: Sendable {
     let loop: EventLoop
     private let state = Locked(WorkerState())
     private let bound = Locked<LoopBound<WorkerLoop>?>(nil)
-    /// Whether it waits for its sockets, and can verify a slice of another worker.
-    private let isIdle = Atomic(false)
+    /// The same, as the services of other workers see it.
+    let helper: Helper
 
     init(_ index: Int, on loop: EventLoop) {
         self.index = index
+        helper = Helper(index)
         self.loop = loop
     }
 
@@ -39,17 +39,6 @@ final class Worker: Sendable {
         return try loop.call { () throws(LoopError) in action(bound.value) }
     }
 
-    /// Sets whether the worker can help another one.
-    func setIdle(_ idle: Bool) { isIdle.store(idle, ordering: .relaxed) }
-
-    /// Whether the worker can verify a slice of another one.
-    var canHelp: Bool { isIdle.load(ordering: .relaxed) }
-
-    /// Takes the worker's time for a slice. Returns false if it has none.
-    func takeIdle() -> Bool {
-        canHelp && isIdle.exchange(false, ordering: .relaxed)
-    }
-
     /// What the worker held and had counted a moment ago.
     var lastState: WorkerState { state.withLock { $0 } }
 
@@ -65,66 +54,4 @@ struct WorkerState: Sendable {
     var reportedAt: UInt64?
     /// Whether the worker's drain has ended: it reports no more.
     var hasEnded = false
-}
-
-/// What all workers of a server share.
-final class SharedResources: Sendable {
-    let transport: any Transport
-    /// Runs work that takes too long for a worker, whose sockets would wait.
-    let background: any Executor
-    /// Slices that the background threads have, of all workers.
-    private let backgroundSlices = Atomic(0)
-    /// Validates unknown chains, with low priority.
-    let chains: any Executor
-    /// The memory of all workers.
-    let bytes: SharedBudget
-    /// The rate at which unknown chains are validated.
-    let chainRate: SharedBucket
-    /// The slots of fetches.
-    let fetches = SharedFetches()
-    let workers: [Worker]
-
-    init(
-        _ configuration: ServerConfiguration, _ workers: [Worker], _ transport: any Transport
-    ) throws(LoopError) {
-        self.transport = transport
-        self.workers = workers
-        bytes = SharedBudget(
-            limit: configuration.limits.evidenceBytes, workers: workers.count)
-        chainRate = SharedBucket(perSecond: configuration.limits.unknownChainsPerSecond)
-        background = try transport.makeExecutor(
-            count: configuration.fixed.backgroundThreads, name: "assay-bg",
-            hasLowPriority: false)
-        do throws(LoopError) {
-            chains = try transport.makeExecutor(
-                count: 1, name: "assay-chains", hasLowPriority: true)
-        } catch {
-            background.stop()
-            throw error
-        }
-    }
-
-    /// Unknown chains that can wait on one worker.
-    func chainLimit(of limits: ServerLimits) -> Int {
-        max(limits.unknownChainsWaiting / workers.count, 1)
-    }
-
-    /// Background threads without a slice.
-    var idleBackgroundThreads: Int {
-        max(background.count - backgroundSlices.load(ordering: .relaxed), 0)
-    }
-
-    func countBackgroundSlice(_ change: Int) { backgroundSlices.add(change, ordering: .relaxed) }
-
-    /// Applies the limits of a reload.
-    func limitsDidChange(_ limits: ServerLimits) {
-        bytes.limit = limits.evidenceBytes
-        chainRate.change(perSecond: limits.unknownChainsPerSecond)
-    }
-
-    /// Ends the threads, after the jobs that they have.
-    func stop() {
-        background.stop()
-        chains.stop()
-    }
 }

@@ -5,7 +5,7 @@ import AssayWire
 /// A worker of the server: an event loop that does everything for its connections. It reads,
 /// decodes, admits, verifies and answers. A request needs nothing that belongs to another worker.
 final class WorkerLoop {
-    let context: ServerContext
+    let context: ServiceContext
     let connections: ConnectionTable
     private let turns: Turns
     let budget: Budget
@@ -34,23 +34,22 @@ final class WorkerLoop {
         let loop = worker.loop
         self.worker = worker
         let codec = MessageCodec()
-        context = ServerContext(configuration, on: loop, shared.transport)
+        context = configuration.makeServiceContext(on: loop)
         budget = Budget(sharing: shared.bytes) { [loop] in loop.receivedBytes }
         connections = ConnectionTable(context, budget, worker: worker.index)
         turns = Turns(loop)
-        scheduler = try Scheduler(context, codec, shared, worker: worker.index) { [turns] in
-            turns.writeAnswers()
-        }
+        scheduler = try Scheduler(
+            context, codec, shared, worker: worker.index,
+            handsOver: configuration.fixed.handsOver
+        ) { [turns] in turns.writeAnswers() }
+        worker.helper.begin(scheduler)
         admission = Admission(context, budget, scheduler, codec)
-        let clients = ConnectionContext(
-            context, connections, turns, Service(context, admission, scheduler), codec)
-        self.clients = clients
-        secured = SecuredStreams(context, connections, turns, workers: shared.workers.count) {
-            stream, finalAnswer in
-            clients.serve(stream, finalAnswer: finalAnswer)
-        }
+        clients = ConnectionContext(
+            context, configuration.reloadable.connections, connections, turns,
+            Service(context, admission, scheduler), codec)
+        secured = SecuredStreams(clients, workers: shared.helpers.count)
         turnEnd = try TurnEnd(on: loop) { [self] in endTurn() }
-        pollWatch = try PollWatch(on: loop) { [scheduler] in worker.setIdle(scheduler.canHelp) }
+        pollWatch = try PollWatch(on: loop) { [scheduler] in worker.helper.setIdle(scheduler.canHelp) }
         let timer = try Timer(on: loop)
         timer.start(
             afterMilliseconds: Self.sweepMilliseconds, everyMilliseconds: Self.sweepMilliseconds
@@ -93,7 +92,7 @@ final class WorkerLoop {
     /// Ends a turn, after all ready sockets were read: has the requests verified and the answers
     /// written.
     private func endTurn() {
-        worker.setIdle(false)
+        worker.helper.setIdle(false)
         turns.beginEnd()
         scheduler.work(Reading(turns: turns, table: connections))
         scheduler.advanceChainQueue()
@@ -162,15 +161,13 @@ final class WorkerLoop {
 
     /// Applies the settings of a reload to later requests and connections.
     func reload(_ new: ServerConfiguration.Reloadable) {
-        context.replaceSettings(with: new)
+        context.replaceSettings(with: new.service)
+        clients.settings = new.connections
         admission.settingsDidChange()
         scheduler.settingsDidChange()
         secured.settingsDidChange()
-        connections.endForbidden()
+        connections.endForbidden(by: clients.settings)
     }
-
-    /// Ends the oldest fetch whose client has ended its writing, for another worker's.
-    func giveFetchAway() { scheduler.fetches.endOldestAbandoned() }
 
     /// Notifies the clients that the server will drain. Still serves.
     func leave(until time: UInt64) {

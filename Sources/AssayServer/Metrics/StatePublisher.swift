@@ -29,7 +29,7 @@ final class StatePublisher {
                 limits: context.limits, version: context.settings.version,
                 workers: context.fixed.workers, connectionLimit: acceptor.socketLimit,
                 endpoints: acceptor.endpoints, certificateEnd: context.settings.tls?.notAfter,
-                apps: context.settings.apps, revocation: context.settings.revocation?.report,
+                apps: context.service.apps, revocation: context.settings.revocation?.report,
                 now: context.fixed.clock()))
     }
 

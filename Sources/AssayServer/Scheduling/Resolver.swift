@@ -7,13 +7,13 @@ import AssayWire
 ///
 /// Owns the count of answers that are being computed. Belongs to the loop's thread.
 final class Resolver {
-    private let context: ServerContext
+    private let context: ServiceContext
     private let background: any Executor
     private let codecs: IdleCodecs
     private var computing = 0
 
     init(
-        _ context: ServerContext, background: any Executor, codecs: IdleCodecs
+        _ context: ServiceContext, background: any Executor, codecs: IdleCodecs
     ) {
         self.context = context
         self.background = background
@@ -87,7 +87,7 @@ final class Resolver {
         context.telemetry.metrics.didVerifyItem(outcome, arrived: job.arrived, began: began)
         let resolve = slot.resolve.value
         guard let work = resolve.take(verification, of: slot.index) else { return }
-        let clock = context.fixed.clock
+        let clock = context.clock
         guard isLarge(resolve) else {
             return deliver(codecs.lend { work.answer(at: clock(), by: $0) }, to: resolve)
         }

@@ -70,7 +70,7 @@ extension Scheduler {
         _ done: @escaping @Sendable (Scheduler, SliceAnswers) -> Void
     ) {
         let work = watch.begin(at: now)
-        let (clock, loop, codecs) = (context.fixed.clock, context.loop, codecs)
+        let (clock, loop, codecs) = (context.clock, context.loop, codecs)
         let scheduler = LoopBound(self, to: loop)
         submit { cache in
             let began = loop.nanoseconds

@@ -41,7 +41,7 @@ extension Scheduler {
     /// Builds the tables of the keys that sign certificates on the chain-validation thread, which
     /// uses them. Called after the start, so that a start does not wait for them.
     func buildIssuerTables() {
-        for app in context.settings.apps.values where app.verifier.hasPendingIssuerTables {
+        for app in context.apps.values where app.verifier.hasPendingIssuerTables {
             let (verifier, log) = (app.verifier, context.telemetry.log)
             chainWorkers.submit { verifier.buildIssuerTables(log) }
         }

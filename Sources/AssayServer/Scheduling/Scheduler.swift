@@ -9,7 +9,7 @@ import AssayWire
 /// delays, the share of the loop's time that is work, and the watch over stalled threads. Belongs
 /// to the loop's thread.
 final class Scheduler {
-    let context: ServerContext
+    let context: ServiceContext
     /// Has the answers written that a timer's work has made.
     let writeAnswers: () -> Void
     /// For answers that are encoded on the loop's thread.
@@ -44,8 +44,8 @@ final class Scheduler {
     var helpers: Helpers
 
     init(
-        _ context: ServerContext, _ codec: MessageCodec, _ shared: SharedResources, worker: Int,
-        writeAnswers: @escaping () -> Void
+        _ context: ServiceContext, _ codec: MessageCodec, _ shared: SharedResources, worker: Int,
+        handsOver: Bool, writeAnswers: @escaping () -> Void
     ) throws(LoopError) {
         let limits = context.limits
         self.context = context
@@ -56,17 +56,17 @@ final class Scheduler {
         fetches = FetchRunner(context, shared, worker: worker, codecs: codecs)
         tasks = BackgroundTasks(background, context.loop)
         parses = ParseQueue(
-            tasks, context.loop, threads: background.count / shared.workers.count)
+            tasks, context.loop, threads: background.count / shared.helpers.count)
         batch = Batch(
             backgroundThreads: background.count, requestsPerSlice: limits.requestsPerSlice,
-            handsOver: context.fixed.handsOver)
+            handsOver: handsOver)
         watch = StallWatch(limit: limits.workerStallMilliseconds)
         self.shared = shared
         chainQueue = ChainValidationQueue(
             at: shared.chainRate, chainLimit: shared.chainLimit(of: limits))
         chainQueueTimer = try Timer(on: context.loop)
         chainWorkers = shared.chains
-        helpers = Helpers(of: worker, among: shared.workers)
+        helpers = Helpers(of: worker, among: shared.helpers)
     }
 
     /// Applies the limits of a reload.
@@ -350,7 +350,7 @@ final class Scheduler {
     }
 
     private func answerInPlace(_ slice: [Job]) {
-        let time = context.fixed.clock()
+        let time = context.clock()
         let began = context.loop.nanoseconds
         let verified = JobVerification.verify(
             slice, at: time, unknownChains: .deferred, cache: threadCache)

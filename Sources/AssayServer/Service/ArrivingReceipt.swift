@@ -17,7 +17,7 @@ final class ArrivingReceipt {
     private(set) var size: Int
     private var evidence: Evidence
     /// What is around the receipt, if it arrives in JSON; `size` is then that of the JSON.
-    private(set) var envelope: ReceiptEnvelope?
+    private(set) var envelope: (any Envelope)?
     private(set) var rate: ArrivalRate
 
     private enum Evidence {
@@ -29,7 +29,7 @@ final class ArrivingReceipt {
 
     /// - Parameter detectsKind: whether the kind is an estimate: the first bytes decide it.
     init(
-        _ admitted: consuming Admitted, size: Int, in envelope: ReceiptEnvelope? = nil,
+        _ admitted: consuming Admitted, size: Int, in envelope: (any Envelope)? = nil,
         detectsKind: Bool = false, at now: UInt64
     ) {
         remaining = size
@@ -142,6 +142,14 @@ final class ArrivingReceipt {
 
     /// Gives the reserved memory back. Called when the receipt is dropped.
     func giveBackMemory() { admitted.reservation.release() }
+}
+
+/// What is around a receipt that arrives as a part of a larger body.
+protocol Envelope: Sendable {
+    /// Bytes of the parts around the receipt.
+    var heldBytes: Int { get }
+    /// Passes on the bytes of the receipt among those of the body.
+    mutating func receive(_ bytes: Span<UInt8>, _ receipt: (Span<UInt8>) -> Void)
 }
 
 extension AppReceiptStream {

@@ -7,12 +7,12 @@ import AssayWire
 /// and then verified, decided, fetched or signed, or answers it. It knows no protocol, and a
 /// connection as a `Flow`. Belongs to the loop's thread.
 final class Service {
-    private let context: ServerContext
+    private let context: ServiceContext
     private let admission: Admission
     private let scheduler: Scheduler
     private let resolver: Resolver
 
-    init(_ context: ServerContext, _ admission: Admission, _ scheduler: Scheduler) {
+    init(_ context: ServiceContext, _ admission: Admission, _ scheduler: Scheduler) {
         self.context = context
         self.admission = admission
         self.scheduler = scheduler
@@ -82,7 +82,7 @@ final class Service {
     ///   - detectsKind: whether the kind is an estimate.
     func begin(
         _ request: borrowing Request, bodyBytes: Int, size: Int,
-        in envelope: ReceiptEnvelope? = nil, detectsKind: Bool = false, from flow: Flow
+        in envelope: (any Envelope)? = nil, detectsKind: Bool = false, from flow: Flow
     ) -> Beginning {
         switch admission.admit(request, bodyBytes: bodyBytes, isWhole: false, from: flow) {
         case .refused(let refusal):

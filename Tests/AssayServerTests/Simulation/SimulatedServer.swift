@@ -60,7 +60,9 @@ final class SimulatedServer {
         let transport = SimulatedTransport()
         let threads = (0...configuration.workers).map { SimulatedThread($0, world) }
         let workers = threads.dropFirst().enumerated().map { Worker($0, on: $1.loop) }
-        let shared = try SharedResources(configuration, workers, transport)
+        let shared = try SharedResources(
+            configuration.limits, workers.map(\.helper), transport,
+            backgroundThreads: configuration.fixed.backgroundThreads)
         (self.transport, self.threads, self.workers, self.shared) =
             (transport, threads, workers, shared)
         for thread in threads {
@@ -71,7 +73,9 @@ final class SimulatedServer {
         }
         let (reported, listeners) = (reported, threads[0])
         supervisor = try listeners.run { () throws(LoopError) in
-            let supervisor = try Supervisor(configuration, on: listeners.loop, workers, shared) {
+            let supervisor = try Supervisor(
+                configuration, on: listeners.loop, workers, shared, transport
+            ) {
                 event in reported.withLock { $0.append(event) }
             }
             for endpoint in configuration.fixed.listenOnAll {
