@@ -92,11 +92,39 @@ let package = Package(
         .target(
             name: "AssayIO", dependencies: ["AssayLocks", "CLibuv", "COpenSSL"],
             swiftSettings: settings),
+        // What the modules of a server log and count.
+        .target(
+            name: "AssayTelemetry",
+            dependencies: ["Assay", "AssayBytes", "AssayIO", "AssayModels", "AssayWire"],
+            swiftSettings: settings),
+        // Admits requests, has them verified, decided or fetched, and counts their memory. Knows no
+        // connection and no protocol.
+        .target(
+            name: "AssayService",
+            dependencies: [
+                "Assay", "AssayBytes", "AssayEntitlements", "AssayIO", "AssayModels",
+                "AssayTelemetry", "AssayWire",
+            ],
+            swiftSettings: settings),
+        // Connections and their protocols: frames, HTTP/1.1, HTTP/2, the calls of RPC.
+        .target(
+            name: "AssaySessions",
+            dependencies: [
+                "Assay", "AssayBytes", "AssayEntitlements", "AssayHTTP", "AssayIO", "AssayModels",
+                "AssayService", "AssayTelemetry", "AssayWire",
+            ],
+            swiftSettings: settings),
+        // Keep revocation statuses and files of keys while a server runs.
+        .target(
+            name: "AssayKeepers",
+            dependencies: ["Assay", "AssayBytes", "AssayIO", "AssayModels", "AssayTelemetry"],
+            swiftSettings: settings),
+        // The server: its threads, listeners, configuration and life.
         .target(
             name: "AssayServer",
             dependencies: [
-                "Assay", "AssayBytes", "AssayEntitlements", "AssayHTTP", "AssayModels",
-                "AssayWire", "AssayIO",
+                "Assay", "AssayBytes", "AssayEntitlements", "AssayIO", "AssayKeepers",
+                "AssayModels", "AssayService", "AssaySessions", "AssayTelemetry", "AssayWire",
             ],
             swiftSettings: settings),
         .target(
@@ -245,8 +273,9 @@ let package = Package(
             name: "AssayServerTests",
             dependencies: [
                 "Assay", "AssayAdmin", "AssayBytes", "AssayEntitlements", "AssayHTTP",
-                "AssayServer", "AssayClient", "AssayKeys", "AssayLocks", "AssayMint", "AssayModels",
-                "AssayWire", "AssayIO", "CNghttp2", "COpenSSL", "TestSupport",
+                "AssayKeepers", "AssayServer", "AssayService", "AssaySessions", "AssayTelemetry",
+                "AssayClient", "AssayKeys", "AssayLocks", "AssayMint", "AssayModels", "AssayWire",
+                "AssayIO", "CNghttp2", "COpenSSL", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(

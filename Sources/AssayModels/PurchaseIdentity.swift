@@ -28,7 +28,11 @@ package struct PurchaseIdentity: Hashable, Sendable {
 
     /// The beginning of all keys of an app: its environment and bundle id.
     package static func keyPrefix(_ environment: StoreEnvironment, _ bundleId: String?) -> String {
-        environment.rawValue + "/" + (bundleId ?? "-") + "/"
+        var prefix = environment.rawValue
+        prefix += "/"
+        prefix += bundleId ?? "-"
+        prefix += "/"
+        return prefix
     }
 }
 

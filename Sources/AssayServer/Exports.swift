@@ -11,4 +11,8 @@
 @_exported public import struct AssayIO.SocketFileAccess
 @_exported public import struct AssayIO.TLSClientSettings
 @_exported public import struct AssayIO.TLSServerSettings
+@_exported public import AssayKeepers
 @_exported public import AssayModels
+@_exported public import AssayService
+@_exported public import AssaySessions
+@_exported public import AssayTelemetry

@@ -6,6 +6,8 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// When a request arrived: the start of every latency and queue delay that the server reports.
 @Suite(.ownThread, .timeLimit(.minutes(1))) struct ArrivalTests {

@@ -3,6 +3,9 @@ import AssayWire
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// The counts of the budget, and the shares of its limit.
 @Suite struct BudgetTests {

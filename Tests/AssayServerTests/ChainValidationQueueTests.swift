@@ -8,6 +8,8 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssayTelemetry
 
 @Suite struct TokenBucketTests {
     /// Ten tokens a second. Rows: the milliseconds of a request, and whether it gets a token.

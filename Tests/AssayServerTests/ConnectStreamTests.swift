@@ -4,6 +4,8 @@ import AssayWire
 import Testing
 
 @testable import AssayServer
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// Streams of Connect over HTTP/2, of a simulated server. `buf curl` asks reflection by them.
 @Suite("Streams of Connect") struct ConnectStreamTests {

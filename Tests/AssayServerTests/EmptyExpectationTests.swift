@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssayTelemetry
 
 /// An expectation that is present and empty, at every entry point: INVALID_ARGUMENT with one text.
 /// Assay's clients refuse it themselves; one that a generator made sends it.

@@ -1,6 +1,9 @@
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// Which chain is validated next, and which is dropped, amid floods.
 @Suite struct FairQueueTests {
@@ -19,10 +22,10 @@ import Testing
     enum Level: CaseIterable {
         case peers, connections
 
-        func flow(_ number: Int) -> Queue.Flow {
+        func flow(_ number: Int) -> Queue.FlowKey {
             switch self {
-            case .peers: Queue.Flow(peer: number, number: 0)
-            case .connections: Queue.Flow(peer: 0, number: UInt64(number))
+            case .peers: Queue.FlowKey(peer: number, number: 0)
+            case .connections: Queue.FlowKey(peer: 0, number: UInt64(number))
             }
         }
     }
@@ -144,15 +147,15 @@ import Testing
         var queue = Self.queue()
         for connection in 0..<50 {
             for index in 0..<20 {
-                let flow = Queue.Flow(peer: 1, number: UInt64(connection))
+                let flow = Queue.FlowKey(peer: 1, number: UInt64(connection))
                 queue.add("many \(connection)-\(index)", of: flow, isPreferred: true)
             }
         }
-        let one = Queue.Flow(peer: 2, number: 1)
+        let one = Queue.FlowKey(peer: 2, number: 1)
         for index in 0..<20 { queue.add("one \(index)", of: one, isPreferred: false) }
         // Its twenty keys, each with one of the other peer's.
         #expect(queue.turns(of: one) == 40)
-        #expect(queue.turns(of: Queue.Flow(peer: 1, number: 0)) == 1_020)
+        #expect(queue.turns(of: Queue.FlowKey(peer: 1, number: 0)) == 1_020)
         let first = (0..<40).compactMap { _ in queue.take() }
         #expect(first.count { $0.hasPrefix("one") } == 20, "\(first)")
         // The peer with more keys loses some, although each of its connections has fewer.

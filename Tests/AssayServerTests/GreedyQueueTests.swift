@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssayTelemetry
 
 /// Connections that ask for more than their share of the queue are refused first.
 @Suite("Greedy connections", .ownThread, .serialized, .timeLimit(.minutes(3)))

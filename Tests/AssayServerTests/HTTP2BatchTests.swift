@@ -2,6 +2,7 @@ import AssayModels
 import Testing
 
 @testable import AssayServer
+@testable import AssayTelemetry
 
 /// Batches over HTTP/2: lines of one stream, each a request.
 @Suite struct HTTP2BatchTests {

@@ -4,6 +4,8 @@ import AssayWire
 import Testing
 
 @testable import AssayServer
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// The fields of HTTP/2: what they cost, hold and say, in heads and in trailers.
 @Suite("Fields of HTTP/2") struct HTTP2FieldTests {

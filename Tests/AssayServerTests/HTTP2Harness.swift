@@ -2,6 +2,8 @@ import AssayHTTP
 import CNghttp2
 
 @testable import AssayServer
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// Frames of HTTP/2 as bytes. Heads are literals without compression, so that what a test sends is
 /// plain.

@@ -2,6 +2,8 @@ import AssayModels
 import AssayWire
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
 
 /// Lines about data, windows, streams and calls.
 extension HTTP2HostileTests {

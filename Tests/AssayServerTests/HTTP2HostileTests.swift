@@ -4,6 +4,9 @@ import AssayWire
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// What a peer of HTTP/2 can do, line by line of HOSTILE.md, to a simulated server. Each ends as
 /// the line says; another connection is served meanwhile, and nothing is held at the end.

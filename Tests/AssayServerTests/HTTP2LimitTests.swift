@@ -4,6 +4,8 @@ import AssayWire
 import Testing
 
 @testable import AssayServer
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// Limits of HTTP/2, its drain, and what a peer can do to a simulated server.
 @Suite("Limits of HTTP/2") struct HTTP2LimitTests {

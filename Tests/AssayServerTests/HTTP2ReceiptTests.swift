@@ -3,6 +3,7 @@ import AssayWire
 import Testing
 
 @testable import AssayServer
+@testable import AssayTelemetry
 
 /// Receipts over HTTP/2, of a simulated server: they are verified as they arrive, and the windows
 /// open as their bytes are used.

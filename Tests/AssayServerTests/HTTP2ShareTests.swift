@@ -4,6 +4,7 @@ import AssayWire
 import Testing
 
 @testable import AssayServer
+@testable import AssayTelemetry
 
 /// What many connections of HTTP/2 take together of the server's memory and of its turns, so that
 /// others are served.

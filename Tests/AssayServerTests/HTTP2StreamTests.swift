@@ -3,6 +3,8 @@ import AssayWire
 import Testing
 
 @testable import AssayServer
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// Calls of gRPC with streams of messages, of a simulated server.
 @Suite("Streams of gRPC") struct HTTP2StreamTests {

@@ -4,6 +4,9 @@ import AssayWire
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// Requests over HTTP/2, of a simulated server.
 @Suite("HTTP/2") struct HTTP2Tests {

@@ -3,6 +3,8 @@ import AssayBytes
 import AssayIO
 import AssayModels
 @testable import AssayServer
+@testable import AssaySessions
+@testable import AssayTelemetry
 import TestSupport
 import Testing
 

@@ -1,6 +1,9 @@
 @testable import AssayIO
 import AssayModels
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 import AssayWire
 import TestSupport
 import Testing

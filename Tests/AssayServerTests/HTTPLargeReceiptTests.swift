@@ -3,6 +3,9 @@ import AssayBytes
 import AssayMint
 import AssayModels
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 import Foundation
 import TestSupport
 import Testing

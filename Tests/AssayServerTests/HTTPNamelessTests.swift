@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssayTelemetry
 
 /// A request that names nothing is refused: its answer would read as "owns nothing". Evidence in
 /// the place of a request is accepted.

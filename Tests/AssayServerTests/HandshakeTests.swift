@@ -2,6 +2,8 @@ import Testing
 
 @testable import AssayIO
 @testable import AssayServer
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// In which order handshakes are continued, and which is closed for another one.
 @Suite("Handshakes of clients") struct HandshakeTests {

@@ -2,6 +2,8 @@ import AssayHTTP
 import AssayIO
 import AssayModels
 @testable import AssayServer
+@testable import AssaySessions
+@testable import AssayTelemetry
 import TestSupport
 import Testing
 

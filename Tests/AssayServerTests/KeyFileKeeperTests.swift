@@ -3,6 +3,8 @@ import AssayMint
 import Testing
 
 @testable import AssayServer
+@testable import AssayTelemetry
+@testable import AssayKeepers
 
 /// Files of keys that are read again when they change.
 @Suite struct KeyFileKeeperTests {

@@ -6,6 +6,8 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssayTelemetry
 
 /// Clients of one listener leave sockets for the other listeners.
 @Suite("Hostile silence at a listener", .ownThread, .serialized, .timeLimit(.minutes(3)))

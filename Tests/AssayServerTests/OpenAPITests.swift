@@ -6,6 +6,9 @@ import AssayIO
 import AssayMint
 import AssayModels
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 import AssayWire
 import Foundation
 import TestSupport

@@ -1,6 +1,8 @@
 import AssayIO
 import AssayModels
 @testable import AssayServer
+@testable import AssayService
+@testable import AssayTelemetry
 import AssayWire
 import Glibc
 import Synchronization

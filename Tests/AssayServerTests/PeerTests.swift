@@ -3,6 +3,8 @@ import Testing
 
 @testable import AssayIO
 @testable import AssayServer
+@testable import AssayService
+@testable import AssayTelemetry
 
 /// Clients: who is one, and what part of a resource each gets.
 @Suite("Clients") struct PeerTests {
@@ -79,12 +81,12 @@ import Testing
         let budget = Budget(sharing: SharedBudget(limit: 9 << 20, workers: 1))
         let peer = Peer(.user(1), budget)
         #expect(peer.isGone)
-        peer.connections = 1
+        peer.didConnect()
         #expect(!peer.isGone)
         do {
             let reservation = Reservation(
                 RequestCost(bytes: 10, state: 10, answer: 1), for: peer)
-            peer.connections = 0
+            peer.didDisconnect()
             #expect(!peer.isGone && peer.held.memory == 11)
             _ = consume reservation
         }

@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// Questions that are wrong whatever the evidence is, at every entry point: INVALID_ARGUMENT with
 /// one text, beside the neighbours that are accepted.

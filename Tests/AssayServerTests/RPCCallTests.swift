@@ -8,6 +8,9 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// Resolve, Fetch, Info and Health as calls over HTTP/1.1, of a simulated server.
 @Suite("Calls of the services") struct RPCCallTests {

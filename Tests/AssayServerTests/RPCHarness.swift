@@ -5,6 +5,9 @@ import AssayModels
 import AssayWire
 
 @testable import AssayServer
+@testable import AssaySessions
+@testable import AssayService
+@testable import AssayTelemetry
 
 /// Requests and answers of Connect and gRPC-Web, as bytes.
 enum RPCBytes {

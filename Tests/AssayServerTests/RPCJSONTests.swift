@@ -4,6 +4,9 @@ import AssayWire
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// proto3's JSON mapping of the services' messages.
 @Suite("JSON of the services") struct RPCJSONTests {

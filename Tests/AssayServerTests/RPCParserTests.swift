@@ -5,6 +5,8 @@ import AssayWire
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
 
 /// The values of the protocols: prefixes, time limits, media types, messages, errors.
 @Suite("Values of Connect and gRPC-Web") struct RPCParserTests {

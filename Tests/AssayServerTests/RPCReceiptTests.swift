@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssayTelemetry
 
 /// Receipts in calls over HTTP/1.1, of a simulated server.
 @Suite("Receipts of Connect and gRPC-Web") struct RPCReceiptTests {

@@ -7,6 +7,9 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// Calls of Connect and gRPC-Web over HTTP/1.1, of a simulated server.
 @Suite("Connect and gRPC-Web") struct RPCServerTests {

@@ -3,6 +3,8 @@ import AssayWire
 import Testing
 
 @testable import AssayServer
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 @Suite("Errors of Connect and gRPC-Web") struct RPCStatusTests {
     /// The table of docs/grpc.md: the code, Connect's name and its status of HTTP.

@@ -1,5 +1,8 @@
 import Assay
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 import AssayBytes
 import Testing
 

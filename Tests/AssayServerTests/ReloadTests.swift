@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssayTelemetry
 
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct ReloadTests {
     /// Accepted requests keep the app entry that they were accepted with.

@@ -5,6 +5,9 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// The end of an accepted request: its answer, and the memory that it held.
 @Suite struct ReplyPortTests {

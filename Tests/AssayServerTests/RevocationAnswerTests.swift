@@ -5,6 +5,10 @@ import AssayModels
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
+@testable import AssayKeepers
 
 /// What hosts send instead of a status.
 @Suite struct RevocationAnswerTests {

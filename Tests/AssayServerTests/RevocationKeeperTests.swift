@@ -6,6 +6,9 @@ import AssayModels
 import Testing
 
 @testable import AssayServer
+@testable import AssaySessions
+@testable import AssayTelemetry
+@testable import AssayKeepers
 
 @Suite struct RevocationKeeperTests {
     private typealias Keeper = SimulatedKeeper

@@ -1,6 +1,8 @@
 import Testing
 
 @testable import AssayServer
+@testable import AssayTelemetry
+@testable import AssayKeepers
 
 @Suite struct RevocationLocationTests {
     @Test(arguments: [

@@ -1,13 +1,15 @@
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssayTelemetry
 
 /// Which request is verified next, and which connection waits for whom.
 @Suite struct RoundRobinQueueTests {
     private typealias Queue = RoundRobinQueue<String>
 
     /// A flow of a peer of its own.
-    private static func flow() -> Queue.Flow { Queue.Flow(of: Queue.Peer()) }
+    private static func flow() -> Queue.Line { Queue.Line(of: Queue.Peer()) }
 
     private struct Numbers: RandomNumberGenerator {
         var state: UInt64
@@ -64,7 +66,7 @@ import Testing
             var queue = Queue(leastQuantum: 50)
             let greedy = Queue.Peer()
             for _ in 0..<flows {
-                let flow = Queue.Flow(of: greedy)
+                let flow = Queue.Line(of: greedy)
                 for _ in 0..<30 { queue.append("greedy", cost: 10, to: flow) }
             }
             let honest = (0..<others).map { _ in Self.flow() }
@@ -90,7 +92,7 @@ import Testing
     func flowsOfAPeer() {
         var queue = Queue(leastQuantum: 50)
         let (peer, other) = (Queue.Peer(), Self.flow())
-        let (heavy, light) = (Queue.Flow(of: peer), Queue.Flow(of: peer))
+        let (heavy, light) = (Queue.Line(of: peer), Queue.Line(of: peer))
         for _ in 0..<1_000 {
             queue.append("heavy", cost: 10, to: heavy)
             queue.append("other", cost: 10, to: other)

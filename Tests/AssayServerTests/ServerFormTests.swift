@@ -4,6 +4,8 @@ import AssayIO
 import AssayMint
 import AssayModels
 @testable import AssayServer
+@testable import AssayService
+@testable import AssayTelemetry
 import TestSupport
 import Testing
 

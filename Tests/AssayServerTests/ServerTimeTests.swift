@@ -7,6 +7,9 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 @Suite struct FramePaceTests {
     private var limits: ServerLimits {

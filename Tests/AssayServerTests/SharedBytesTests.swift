@@ -1,6 +1,9 @@
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// What workers borrow of the server's bytes.
 @Suite struct SharedBytesTests {

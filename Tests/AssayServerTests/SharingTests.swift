@@ -1,6 +1,7 @@
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
 
 /// What a busy worker gives to idle ones.
 @Suite struct SharingTests {

@@ -7,6 +7,9 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// Signatures as calls over HTTP/1.1, of a simulated server.
 @Suite("Signatures as calls") struct SigningRPCTests {

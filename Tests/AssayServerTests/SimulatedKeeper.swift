@@ -6,6 +6,10 @@ import AssayModels
 import Foundation
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
+@testable import AssayKeepers
 
 /// A keeper whose clock and transport are the test's.
 final class SimulatedKeeper {

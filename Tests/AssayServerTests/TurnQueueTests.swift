@@ -1,6 +1,9 @@
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// The order in which waiting connections get turns of the loop.
 @Suite("Turns of clients") struct TurnQueueTests {

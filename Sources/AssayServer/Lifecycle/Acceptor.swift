@@ -1,4 +1,5 @@
 import AssayIO
+import AssayTelemetry
 
 /// Accepts clients for all workers: each goes to the worker with the fewest.
 ///

@@ -1,4 +1,7 @@
 import AssayIO
+import AssayKeepers
+import AssaySessions
+import AssayTelemetry
 
 /// Those who follow a server's events.
 final class EventFollowers: Sendable {

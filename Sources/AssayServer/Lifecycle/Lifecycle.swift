@@ -1,4 +1,5 @@
 import AssayIO
+import AssayTelemetry
 import AssayWire
 
 /// Leads a server from its start to its end: the reload of its settings, the drain, the end. Owns
@@ -41,7 +42,7 @@ final class Lifecycle {
     func reload(_ new: ServerConfiguration) -> [String] {
         context.replaceSettings(with: new.reloadable)
         acceptor.settingsDidChange()
-        context.telemetry.metrics.didReload(true)
+        context.telemetry.didReload(true)
         if let tls = new.tls { log.writeExpiry(of: tls) }
         log.write(.info, "reloaded", ["apps": .number(new.apps.count)])
         log.writeTrust(of: new.apps)
@@ -53,7 +54,7 @@ final class Lifecycle {
     }
 
     func noteFailedReload(_ reasons: [String]) {
-        context.telemetry.metrics.didReload(false)
+        context.telemetry.didReload(false)
         for reason in reasons { log.write(.error, "reload_failed", ["reason": .text(reason)]) }
     }
 

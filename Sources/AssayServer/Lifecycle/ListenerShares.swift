@@ -1,3 +1,5 @@
+import AssayTelemetry
+
 /// Counts the sockets of each listener's clients, TLS handshakes included, and decides which
 /// listener can accept another one.
 ///

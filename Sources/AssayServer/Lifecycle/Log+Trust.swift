@@ -1,6 +1,8 @@
 import Assay
 import AssayIO
 import AssayModels
+import AssayService
+import AssayTelemetry
 
 extension Log {
     /// Logs the trusted roots, at the start and after each reload.
@@ -37,16 +39,6 @@ extension Log {
     func writeEngine(of apps: [String: AppEntry]) {
         guard let engine = apps.values.first?.verifier.engine else { return }
         write(.info, "signature_engine", ["name": .text(engine.current.rawValue)])
-    }
-
-    /// Logs that OpenSSL verifies, because the engine failed before its first answer.
-    func writeFailedSelfTest(of engine: EngineInUse) {
-        write(
-            .error, "signature_engine_failed",
-            [
-                "engine": .text(engine.chosen.rawValue),
-                "reason": .text("it failed its self-test; OpenSSL verifies"),
-            ])
     }
 
     /// Logs a warning if the server's certificate has expired.

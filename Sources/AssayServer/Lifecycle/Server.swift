@@ -1,6 +1,8 @@
 import Assay
 public import AssayIO
 import AssayModels
+import AssayService
+import AssayTelemetry
 import Synchronization
 
 /// Verifies evidence of purchases over TCP, TLS and Unix sockets.

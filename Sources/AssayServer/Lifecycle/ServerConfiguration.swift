@@ -1,5 +1,9 @@
 public import AssayIO
+import AssayKeepers
 public import AssayModels
+import AssayService
+import AssaySessions
+import AssayTelemetry
 
 /// The configuration of a server: the settings that a reload changes, and those that only a
 /// restart changes. The members of both are members of the configuration.
@@ -44,9 +48,7 @@ public struct ServerConfiguration: Sendable {
     public static var availableParallelism: Int { SystemClock.availableParallelism }
 
     /// The clock of the system.
-    public static let systemClock: @Sendable () -> Timestamp = {
-        Timestamp(milliseconds: SystemClock.wallMilliseconds)
-    }
+    public static let systemClock = Log.systemClock
 }
 
 extension ServerConfiguration {

@@ -1,4 +1,7 @@
 import AssayIO
+import AssayService
+import AssaySessions
+import AssayTelemetry
 import AssayWire
 
 /// What the thread of the listeners shares: what a worker's service has, and all settings. Belongs
@@ -55,7 +58,6 @@ extension ServerConfiguration.Reloadable {
     /// What connections need of the settings.
     var connections: ConnectionSettings {
         ConnectionSettings(
-            http: http, tls: tls, allowedUsers: allowedUsers,
-            decoder: FrameDecoder(for: limits))
+            http: http, tls: tls, allowedUsers: allowedUsers, limits: limits)
     }
 }

@@ -1,4 +1,5 @@
 import AssayIO
+import AssayService
 
 /// Starts the threads of a server: that of the listeners, the workers with their state, and those
 /// for other work.

@@ -1,4 +1,6 @@
 import AssayIO
+import AssayService
+import AssayTelemetry
 import AssayWire
 
 /// The server's state on the thread of its listeners: accepts connections for the workers, leads

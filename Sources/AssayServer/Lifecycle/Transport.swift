@@ -1,4 +1,6 @@
 import AssayIO
+import AssayService
+import AssayTelemetry
 
 /// What a server gets from outside of its loops: connections, and threads for other work.
 /// Production has the system's; tests simulate them.

@@ -1,4 +1,6 @@
 import AssayIO
+import AssayService
+import AssayTelemetry
 
 /// A worker as other threads see it: where to post to it, and what it reported last.
 final class Worker: Sendable {

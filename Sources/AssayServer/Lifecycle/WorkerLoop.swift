@@ -1,5 +1,8 @@
 import Assay
 import AssayIO
+import AssayService
+import AssaySessions
+import AssayTelemetry
 import AssayWire
 
 /// A worker of the server: an event loop that does everything for its connections. It reads,
@@ -49,7 +52,9 @@ final class WorkerLoop {
             Service(context, admission, scheduler), codec)
         secured = SecuredStreams(clients, workers: shared.helpers.count)
         turnEnd = try TurnEnd(on: loop) { [self] in endTurn() }
-        pollWatch = try PollWatch(on: loop) { [scheduler] in worker.helper.setIdle(scheduler.canHelp) }
+        pollWatch = try PollWatch(on: loop) { [scheduler] in
+            worker.helper.setIdle(scheduler.canHelp)
+        }
         let timer = try Timer(on: loop)
         timer.start(
             afterMilliseconds: Self.sweepMilliseconds, everyMilliseconds: Self.sweepMilliseconds
@@ -147,9 +152,7 @@ final class WorkerLoop {
 
     var heldResources: HeldResources {
         var heldResources = HeldResources()
-        heldResources.evidenceBytes = budget.evidence + budget.parsed + budget.receipts
-        heldResources.bufferedBytes = budget.buffered + budget.parsing
-        heldResources.heldBytes = budget.held
+        budget.add(to: &heldResources)
         heldResources.turns = turns.number
         connections.add(to: &heldResources)
         scheduler.add(to: &heldResources)
@@ -162,11 +165,11 @@ final class WorkerLoop {
     /// Applies the settings of a reload to later requests and connections.
     func reload(_ new: ServerConfiguration.Reloadable) {
         context.replaceSettings(with: new.service)
-        clients.settings = new.connections
+        clients.apply(new.connections)
         admission.settingsDidChange()
         scheduler.settingsDidChange()
         secured.settingsDidChange()
-        connections.endForbidden(by: clients.settings)
+        clients.endForbidden()
     }
 
     /// Notifies the clients that the server will drain. Still serves.

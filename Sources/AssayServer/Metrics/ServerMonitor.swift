@@ -1,5 +1,9 @@
 package import AssayIO
+import AssayKeepers
 package import AssayModels
+import AssayService
+import AssaySessions
+import AssayTelemetry
 
 /// Publishes the state of a server to other threads.
 ///

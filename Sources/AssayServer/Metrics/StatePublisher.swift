@@ -1,4 +1,6 @@
 import AssayIO
+import AssaySessions
+import AssayTelemetry
 
 /// Sums what the workers report, and publishes it to the monitor if there is one. Belongs to the
 /// thread of the listeners.

@@ -6,6 +6,9 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// Compares each answer over HTTP with `Tests/Answers`, byte for byte.
 ///

@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// Line 264 of the hostile inputs, and 265: what a connection costs before it is read and after its
 /// peer has left, and how long its turn is.

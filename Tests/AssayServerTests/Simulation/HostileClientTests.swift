@@ -6,6 +6,9 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// Line 274 of the hostile inputs: what one client sends over each protocol costs itself alone.
 @Suite("Hostile clients") struct HostileClientTests {
@@ -205,7 +208,7 @@ import Testing
     @Test("Each session of the server is attacked")
     func sessions() throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../../Sources/AssayServer").standardized
+            .appending(path: "../../../Sources/AssaySessions").standardized
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
         var sessions: Set<Substring> = []
         while let file = files?.nextObject() as? URL {

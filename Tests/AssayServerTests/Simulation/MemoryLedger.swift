@@ -1,6 +1,9 @@
 import AssayWire
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// Compares what the workers count of the server's memory with the sum of what their connections
 /// hold, and the requests that were counted with those that are in flight.

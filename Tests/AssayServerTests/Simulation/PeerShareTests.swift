@@ -4,6 +4,7 @@ import AssayWire
 import Testing
 
 @testable import AssayServer
+@testable import AssayTelemetry
 
 /// Line 266 of the hostile inputs: shares count by client above those by connection.
 @Suite("Shares of clients") struct PeerShareTests {

@@ -1,6 +1,8 @@
 import AssayModels
 
 @testable import AssayServer
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// The life of a server from its start to its end, as a seed decides it: clients of all protocols
 /// that ask, are slow, give requests up, break off and send nonsense; an App Store; time; reloads;

@@ -2,6 +2,8 @@ import AssayWire
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssayTelemetry
 
 /// A simulated client that speaks a protocol, and keeps the account of its requests.
 protocol SimulatedClient: AnyObject {

@@ -2,6 +2,8 @@ import AssayModels
 import AssayWire
 
 @testable import AssayServer
+@testable import AssaySessions
+@testable import AssayTelemetry
 
 /// A client of HTTP/2 with requests of gRPC, Connect and JSON, unary calls and streams. It sends
 /// some of them in parts, and gives some up.

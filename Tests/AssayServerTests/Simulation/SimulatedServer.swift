@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssayTelemetry
 
 /// A server whose sockets, clock and threads are simulated. Nothing happens unless the test says
 /// so, and a seed repeats it.

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssayTelemetry
 
 @Suite struct SimulationTests {
     /// 10,000 in the long form, which `ASSAY_SEEDS` asks for. A process has its own order of hashed

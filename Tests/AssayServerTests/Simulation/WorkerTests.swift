@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import AssayServer
+@testable import AssayService
+@testable import AssayTelemetry
 
 /// Several workers that serve as one server, simulated.
 @Suite struct WorkerTests {

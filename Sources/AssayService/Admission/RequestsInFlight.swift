@@ -1,0 +1,53 @@
+import AssayTelemetry
+
+/// The requests of one connection that are being verified, and what they hold.
+package struct RequestsInFlight {
+    private var ids: Set<UInt64> = []
+    /// Bytes of their evidence and state.
+    package private(set) var evidenceBytes = 0
+    /// Bytes expected in their answers.
+    package private(set) var answersDue = 0
+    /// Those that wait for a worker; nil for a connection that has none.
+    private(set) var lines: RequestLines?
+
+    /// Capacity for ids that an idle connection keeps: below 1 KB.
+    private static let kept = 64
+
+    package var count: Int { ids.count }
+    package var isEmpty: Bool { ids.isEmpty }
+
+    package func contains(_ id: UInt64) -> Bool { ids.contains(id) }
+
+    /// Records an admitted request. A receipt that is still arriving costs nothing yet.
+    mutating func insert(_ id: UInt64, _ cost: RequestCost = .none) {
+        ids.insert(id)
+        charge(cost)
+    }
+
+    /// Records the cost of a receipt that has arrived.
+    mutating func charge(_ cost: RequestCost) {
+        evidenceBytes += cost.bytes
+        answersDue += cost.answer
+    }
+
+    mutating func remove(_ id: UInt64, _ cost: RequestCost = .none) {
+        ids.remove(id)
+        evidenceBytes -= cost.bytes
+        answersDue -= cost.answer
+    }
+
+    /// Where requests wait for a worker.
+    mutating func makeLines(of peer: Peer) -> RequestLines {
+        if let lines { return lines }
+        let new = RequestLines(of: peer)
+        lines = new
+        return new
+    }
+
+    /// Releases spare memory. Called while nothing is in flight.
+    package mutating func giveBackMemory() {
+        if ids.capacity > Self.kept { ids = [] }
+        // Items of a Resolve that has ended are possibly still queued.
+        if lines?.isEmpty == true { lines = nil }
+    }
+}

@@ -1,0 +1,132 @@
+package import AssayIO
+package import AssayTelemetry
+package import AssayWire
+
+/// A connection, as the service sees it: its client, its requests in flight, and where their
+/// answers go. The connection and its requests hold it; it holds the connection until that has
+/// closed, so that no request keeps a closed one. Belongs to the loop's thread.
+package final class Flow {
+    /// A unique number of the connection.
+    let number: UInt64
+    /// The client that it is from.
+    package let peer: Peer
+    let telemetry: Telemetry
+    private let loop: EventLoop
+    /// Nil once the connection has closed.
+    private var caller: (any Caller)?
+    var inFlight = RequestsInFlight()
+    /// When the last received bytes could have been read, in nanoseconds of the loop's clock.
+    private var lastArrival: UInt64
+    /// A worker parses a body of this connection. Nothing more is read meanwhile, so that each
+    /// connection holds one body, and has one turn in the queue.
+    var isParsing = false
+
+    package init(_ number: UInt64, of peer: Peer, _ telemetry: Telemetry, on loop: EventLoop) {
+        self.number = number
+        self.peer = peer
+        self.telemetry = telemetry
+        self.loop = loop
+        lastArrival = loop.clockNanoseconds
+    }
+
+    // MARK: The connection
+
+    /// Begins to answer to a connection.
+    package func begin(_ caller: any Caller) { self.caller = caller }
+
+    /// Answers to nobody any more.
+    package func end() { caller = nil }
+
+    /// Whether nobody takes an answer.
+    var isClosed: Bool { caller?.isClosed ?? true }
+    /// Whether the client has left. An answer of the App Store, which takes seconds, is not needed.
+    var hasClientLeft: Bool { caller?.hasClientLeft ?? true }
+    /// Whether the client was not yet able to know that the server drains.
+    var acceptsWhileDraining: Bool { caller?.acceptsWhileDraining ?? false }
+
+    /// Milliseconds since the last received bytes could have been read.
+    package var age: UInt64 {
+        let now = loop.now
+        return now - min(lastArrival / 1_000_000, now)
+    }
+
+    /// When the last received bytes could have been read, in nanoseconds of the monotonic clock.
+    var arrived: UInt64 { loop.clock.monotonic(at: lastArrival) }
+
+    /// Records a read of the connection.
+    ///
+    /// - Parameter arrival: when its bytes could have been read.
+    package func didRead(_ arrival: UInt64) { lastArrival = arrival }
+
+    // MARK: Requests
+
+    /// The number of requests in flight.
+    package var count: Int { inFlight.count }
+    package var isEmpty: Bool { inFlight.isEmpty }
+
+    /// Whether a request with this id is in flight.
+    package func contains(_ id: UInt64) -> Bool { inFlight.contains(id) }
+
+    /// Whether the connection can read another request, for what its requests hold.
+    package func canRead(_ limit: Int) -> Bool { !isParsing && inFlight.evidenceBytes < limit }
+
+    /// Whether further answers can be made.
+    ///
+    /// - Parameter unread: bytes of answers that the peer has not read.
+    package func canAnswer(unread: Int) -> Bool {
+        peer.canAnswer(unread: unread, due: inFlight.answersDue)
+    }
+
+    /// Releases spare memory of an idle connection.
+    package func giveBackMemory() { inFlight.giveBackMemory() }
+
+    /// Where its requests wait for a worker.
+    func makeLines() -> RequestLines { inFlight.makeLines(of: peer) }
+
+    /// Accepts a request, which has a port from now on.
+    func accept(_ port: ReplyPort, _ call: CallLabel, _ cost: RequestCost) {
+        telemetry.didStart(call)
+        inFlight.insert(port.id, cost)
+        caller?.didAccept(port)
+    }
+
+    /// Ends an accepted request: gives its memory back, and then has it answered.
+    func end(_ id: UInt64, _ cost: RequestCost, _ answer: ((any Caller)?) -> Void) {
+        peer.takeBack(cost)
+        inFlight.remove(id, cost)
+        answer(caller)
+    }
+
+    /// Answers a request that is not verified, and counts it.
+    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead) {
+        caller?.answerAtOnce(call, head)
+    }
+
+    /// Counts work for which the connection's turn pays, in requests of the usual size.
+    func use(_ requests: Int) { caller?.use(requests) }
+
+    /// Lets the connection go on: it can possibly read another request.
+    func proceed() { caller?.proceed() }
+}
+
+/// Who takes the answers of a flow: a connection.
+package protocol Caller: AnyObject {
+    var isClosed: Bool { get }
+    var hasClientLeft: Bool { get }
+    var acceptsWhileDraining: Bool { get }
+    /// Records a request that was accepted.
+    func didAccept(_ port: ReplyPort)
+    /// Answers an accepted request with the result that the form of the request appends.
+    ///
+    /// - Parameter bytes: the size of the result; nil if it is not known before.
+    func answer(
+        to id: UInt64, bytes: Int?,
+        _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void)
+    /// Answers an accepted request without a result.
+    ///
+    /// - Parameter refusal: nil for a request that was given up.
+    func refuse(_ refusal: ResponseHead?)
+    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead)
+    func use(_ requests: Int)
+    func proceed()
+}

@@ -1,0 +1,100 @@
+import Assay
+import AssayEntitlements
+import AssayIO
+import AssayModels
+import AssayTelemetry
+package import AssayWire
+
+/// A Resolve request that the server has accepted and will answer. Each of its items is verified
+/// like a request of its own: in any order, and by any worker. Belongs to the loop's thread.
+package final class AcceptedResolve {
+    let port: ReplyPort
+    package let admitted: AdmittedResolve
+    private var verifications: [Verification?] = []
+    /// Items without a verification, including those that have not arrived.
+    private var missing: Int
+
+    init(_ admitted: AdmittedResolve, _ port: ReplyPort) {
+        self.admitted = admitted
+        self.port = port
+        missing = admitted.call.items.count
+    }
+
+    package var id: UInt64 { admitted.id }
+
+    /// Whether it is answered, or dropped. Its remaining items are not verified.
+    package var isEnded: Bool { port.isEnded }
+
+    /// Takes the verification of one item. Returns the complete work after the last one; nil
+    /// while items are missing, or if the request has ended.
+    func take(_ verification: Verification, of index: Int) -> ResolveWork? {
+        guard !isEnded else { return nil }
+        if verifications.isEmpty {
+            verifications = Array(repeating: nil, count: admitted.call.items.count)
+        }
+        precondition(verifications[index] == nil, "an item is verified once")
+        verifications[index] = verification
+        missing -= 1
+        guard missing == 0 else { return nil }
+        defer { verifications = [] }
+        return ResolveWork(admitted, verifications.map { $0! })
+    }
+
+    /// Ends the request without a result. Its items that still wait are not verified.
+    ///
+    /// - Parameter refusal: the answer; nil if the connection takes none.
+    package func refuse(_ refusal: ResponseHead?) {
+        verifications = []
+        port.refuse(refusal)
+    }
+}
+
+/// The slot of a request that is an item of a Resolve.
+package struct ResolveSlot: Sendable {
+    let resolve: LoopBound<AcceptedResolve>
+    let index: Int
+    /// Whether the kind is an estimate, and the verification detects it.
+    let detectsKind: Bool
+}
+
+/// What the answer to a Resolve is computed from. Any thread can compute it.
+package struct ResolveWork: Sendable {
+    private let admitted: AdmittedResolve
+    private let items: [EvidenceItem]
+
+    init(_ admitted: AdmittedResolve, _ verifications: [Verification]) {
+        self.admitted = admitted
+        items = zip(admitted.call.items, verifications).map { item, verification in
+            EvidenceItem(verification, label: item.label)
+        }
+    }
+
+    /// Decides what the customer owns, and encodes the answer.
+    func answer(at now: Timestamp, by codec: MessageCodec) -> (
+        EncodedAnswer, ResolveOutcome
+    ) {
+        let call = admitted.call
+        // Kinds that the verification detected.
+        if let problem = call.problem(of: items.compactMap(\.verification.kind)) {
+            return (.refused(.invalidQuestion(admitted.id, problem)), .refused)
+        }
+        let entitlements = Entitlements(of: items, at: call.at ?? now, policy: call.policy)
+        let answer = admitted.form.encode(
+            entitlements, of: items, answering: admitted.id, call, at: now, by: codec)
+        return (answer, ResolveOutcome(entitlements, items))
+    }
+}
+
+extension ResolveOutcome {
+    init(_ entitlements: Entitlements, _ items: [EvidenceItem]) {
+        let valid = items.count { $0.verification.verdict == .valid }
+        self =
+            if entitlements.apps.contains(where: \.customers.isConflicting) {
+                .conflict
+            } else if valid == items.count {
+                .valid
+            } else {
+                valid == 0 ? .refused : .partlyRefused
+            }
+    }
+}

@@ -1,0 +1,58 @@
+import Assay
+import AssayIO
+import AssayModels
+import AssayTelemetry
+import AssayWire
+
+/// Passes answers to the ports of their requests.
+extension Scheduler {
+    func deliver(_ answers: SliceAnswers, of slice: [Job]) {
+        let now = context.loop.nanoseconds
+        let verified = answers.outcomes.count { $0 != nil }
+        if verified > 0 { context.telemetry.didVerify(batchOf: verified) }
+        for detail in answers.refusedReceipts { context.telemetry.logRefusedReceipt(detail) }
+        var start = 0
+        for (index, end) in answers.ends.enumerated() {
+            if let item = answers.items[index] {
+                resolver.take(item, of: slice[index], began: answers.began)
+            } else if let outcome = answers.outcomes[index] {
+                let result = ReplyPort.Result.verified(outcome, began: answers.began)
+                let bytes = start..<end
+                slice[index].port.value.answer(result, at: now, bytes: bytes.count) {
+                    output throws(AnswerFault) in
+                    if let fault = answers.faults[index] { throw fault }
+                    output.append(contentsOf: answers.bytes[bytes])
+                }
+            } else if let chain = answers.unknownChains[index] {
+                enqueueUnknownChain(slice[index], for: chain)
+            }
+            start = end
+        }
+    }
+
+    /// Answers with a verification of the loop's own thread.
+    ///
+    /// - Parameters:
+    ///   - began: when it began, in nanoseconds of the monotonic clock.
+    ///   - ended: when it ended.
+    func answer(
+        _ job: Job, _ verification: Verification, at time: Timestamp, began: UInt64, ended: UInt64
+    ) {
+        let result = ReplyPort.Result.verified(job.outcome(verification), began: began)
+        if let detail = job.refusedReceipt(verification, at: time) {
+            context.telemetry.logRefusedReceipt(detail)
+        }
+        job.port.value.answer(result, at: ended) { output throws(AnswerFault) in
+            try job.form.append(
+                verification, answering: job.id, job.call, at: time, by: codec, to: &output)
+        }
+    }
+
+    /// Answers without a verdict. A Resolve ends with the first of its items.
+    func refuse(_ job: Job, _ answer: ResponseHead) {
+        guard let slot = job.slot else { return job.port.value.refuse(answer) }
+        slot.resolve.value.refuse(answer)
+    }
+
+    func drop(_ job: Job) { refuse(job, .deadlineExceeded(job.id)) }
+}

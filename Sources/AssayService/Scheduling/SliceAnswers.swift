@@ -1,0 +1,71 @@
+import Assay
+import AssayIO
+import AssayModels
+import AssayTelemetry
+import AssayWire
+
+/// The encoded answers of a slice, made on the worker's thread.
+package struct SliceAnswers: Sendable {
+    private(set) var bytes: [UInt8] = []
+    /// The end of each request's answer in `bytes`.
+    private(set) var ends: [Int] = []
+    /// The outcomes for the metrics; nil for a deferred request.
+    private(set) var outcomes: [Outcome?] = []
+    let began: UInt64
+    let ended: UInt64
+    /// The work of the answered requests.
+    private(set) var load = WorkLoad()
+    /// The unknown chains of deferred requests, by index in the slice.
+    private(set) var unknownChains: [Int: ChainID] = [:]
+    /// The verifications of items of Resolve requests, by index in the slice. They have no bytes
+    /// here: their answer needs the other items.
+    private(set) var items: [Int: Verification] = [:]
+    /// Why requests have no result, by index in the slice.
+    private(set) var faults: [Int: AnswerFault] = [:]
+    /// Why answers in the form of verifyReceipt have a status other than 0.
+    private(set) var refusedReceipts: [String] = []
+
+    /// The usual size of a transaction's typed fields.
+    private static let usualAnswerBytes = 1024
+
+    init(
+        _ slice: [Job], _ verifications: [PreparedVerification], began: UInt64,
+        at now: Timestamp, codec: MessageCodec, clock: EventLoop
+    ) {
+        precondition(slice.count == verifications.count)
+        self.began = began
+        ends.reserveCapacity(slice.count)
+        outcomes.reserveCapacity(slice.count)
+        bytes.reserveCapacity(slice.count * Self.usualAnswerBytes)
+        // By index: a loop over the elements would copy each with its policy and expectations.
+        for index in slice.indices {
+            let request = slice[index]
+            if let chain = verifications[index].unknownChain {
+                unknownChains[index] = chain
+                outcomes.append(nil)
+            } else {
+                let verification = verifications[index].verification
+                outcomes.append(request.outcome(verification))
+                load.add(request.work)
+                if let detail = request.refusedReceipt(verification, at: now) {
+                    refusedReceipts.append(detail)
+                }
+                if request.slot != nil {
+                    items[index] = verification
+                } else {
+                    let start = bytes.count
+                    do throws(AnswerFault) {
+                        try request.form.append(
+                            verification, answering: request.id, request.call, at: now, by: codec,
+                            to: &bytes)
+                    } catch {
+                        bytes.removeLast(bytes.count - start)
+                        faults[index] = error
+                    }
+                }
+            }
+            ends.append(bytes.count)
+        }
+        ended = clock.nanoseconds
+    }
+}

@@ -1,0 +1,63 @@
+package import AssayIO
+package import AssayModels
+package import AssayTelemetry
+
+/// What the owners of a worker's state share: the loop, the apps and the limits, the phase, the
+/// clock, and where to count and log. Belongs to the loop's thread. Only the lifecycle changes the
+/// settings and the phase.
+package final class ServiceContext {
+    package let loop: EventLoop
+    package let telemetry: Telemetry
+    /// The clock that evidence is compared with.
+    package let clock: @Sendable () -> Timestamp
+    private(set) var settings: ServiceSettings
+    private var current = ServerPhase.serving
+
+    package init(
+        _ settings: ServiceSettings, _ log: Log, clock: @escaping @Sendable () -> Timestamp,
+        on loop: EventLoop
+    ) {
+        self.loop = loop
+        self.clock = clock
+        self.settings = settings
+        telemetry = Telemetry(log, loop)
+        telemetry.follow(settings.apps.keys)
+    }
+
+    package var limits: ServerLimits { settings.limits }
+    package var apps: [String: AppEntry] { settings.apps }
+
+    package var phase: ServerPhase { current }
+
+    /// Milliseconds of the loop's clock.
+    package var now: UInt64 { loop.now }
+
+    package func replaceSettings(with new: ServiceSettings) {
+        settings = new
+        telemetry.follow(settings.apps.keys)
+    }
+
+    package func enter(_ new: ServerPhase) { current = new }
+}
+
+/// The settings by which requests are admitted and verified. A reload replaces them.
+package struct ServiceSettings: Sendable {
+    /// App entries by name. Each has its name.
+    let apps: [String: AppEntry]
+    /// The entry for requests that name none; nil to reject them.
+    let defaultApp: String?
+    let limits: ServerLimits
+    /// The version reported by Info.
+    let version: String
+
+    package init(
+        apps: [String: AppEntry], defaultApp: String?, limits: ServerLimits, version: String
+    ) {
+        var named = apps
+        for (name, entry) in apps { named[name] = entry.named(name) }
+        self.apps = named
+        self.defaultApp = defaultApp
+        self.limits = limits
+        self.version = version
+    }
+}

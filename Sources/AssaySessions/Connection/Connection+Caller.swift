@@ -1,0 +1,54 @@
+import AssayIO
+import AssayService
+import AssayTelemetry
+import AssayWire
+
+/// Takes the answers of the service.
+extension Connection: Caller {
+    var hasClientLeft: Bool { session.endsWithPeer && hasPeerEnded }
+    var acceptsWhileDraining: Bool { session.acceptsWhileDraining }
+
+    func didAccept(_ port: ReplyPort) { session.didAccept(port) }
+
+    func answer(
+        to id: UInt64, bytes: Int?,
+        _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void
+    ) {
+        session.answer(to: id, bytes: bytes, self, appendResult)
+        proceed()
+    }
+
+    func refuse(_ refusal: ResponseHead?) {
+        if let refusal { session.answer(refusal, self) }
+        proceed()
+    }
+
+    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead) {
+        answerAtOnce(call, head) { session.answer(head, self) }
+    }
+
+    func use(_ requests: Int) { reading.use(requests) }
+
+    func proceed() { context.turns.touch(self) }
+}
+
+/// Passes receipts to their verification as they arrive, within the quota of the turn.
+extension Connection {
+    /// Passes this turn's share of a receipt's next bytes to its verification, and drops them.
+    /// Returns false if there is no memory for it.
+    func feed(_ receipt: ArrivingReceipt, _ unread: SlabBytes) -> Bool {
+        let count = min(receipt.remaining, unread.count, context.turns.receiptSlice)
+        let fits = feed(receipt, collected: unread.extracting(0..<count))
+        skip(count)
+        return fits
+    }
+
+    /// Passes bytes that a session has collected to a receipt's verification. Returns false if
+    /// there is no memory for it.
+    func feed(_ receipt: ArrivingReceipt, collected bytes: SlabBytes) -> Bool {
+        let began = stream.loop.nanoseconds
+        let fits = receipt.receive(bytes)
+        context.turns.didReadReceipt(bytes.count, nanoseconds: stream.loop.nanoseconds - began)
+        return fits
+    }
+}

@@ -1,0 +1,382 @@
+import AssayIO
+import AssayModels
+import AssayService
+import AssayTelemetry
+import AssayWire
+
+/// A client connection: its stream, the answers of this turn, time and memory. Its session decides
+/// what its bytes mean, and its flow has its requests in flight. Lives on the loop's thread.
+package final class Connection {
+    let stream: Stream
+    let context: ConnectionContext
+    /// The connection as the service sees it.
+    let flow: Flow
+    /// The client that it is from.
+    let peer: Peer
+    private(set) var session: any Session
+    private var life = ConnectionLife()
+    private var output = ConnectionOutput()
+    var reading = ReadingTurn()
+    var times: ConnectionTimes
+    /// Bytes counted in the server's budget for this connection.
+    private(set) var counted = HeldBytes()
+
+    init(_ stream: Stream, _ context: ConnectionContext) {
+        self.stream = stream
+        self.context = context
+        session = context.makeSession(on: stream)
+        flow = context.table.makeFlow(of: stream.peer)
+        peer = flow.peer
+        times = ConnectionTimes(context.server.loop)
+    }
+
+    var limits: ServerLimits { context.settings.limits }
+    var now: UInt64 { context.server.now }
+    var telemetry: Telemetry { context.server.telemetry }
+
+    var isOpen: Bool { life.state == .open }
+    var isClosed: Bool { stream.isClosing }
+    /// Whether the peer has sent its last byte. It possibly still reads.
+    var hasPeerEnded: Bool { life.hasPeerEnded }
+    /// Goes on in another protocol, which its first bytes have chosen.
+    func speak(_ session: any Session) { self.session = session }
+
+    func start() {
+        // The closure keeps the connection until the stream's last event.
+        stream.setHandler { [self] event in handle(event) }
+        flow.begin(self)
+        guard peer.isFull else { return beginReading() }
+        // A read holds memory before its requests can be refused.
+        stream.pauseReading()
+        reading.awaitsMemory = true
+        updateBudget()
+        context.turns.enqueueFirstRead(of: peer) { [self] in endWaiting() }
+    }
+
+    private func beginReading() {
+        updateBudget()
+        stream.resumeReading()
+    }
+
+    /// Reads for the first time. Returns false if there is nothing to read.
+    private func endWaiting() -> Bool {
+        reading.awaitsMemory = false
+        guard life.state != .closed, !stream.isClosing else { return false }
+        guard !stream.hasPeerLeft, !stream.isPeerGone else {
+            leave()
+            return false
+        }
+        beginReading()
+        return true
+    }
+
+    /// Closes the connection of a peer that receives no answers any more.
+    private func leave() {
+        telemetry.logFault("the peer disconnected")
+        stream.close()
+    }
+
+    private func handle(_ event: Stream.Event) {
+        switch event {
+        case .connected: break
+        case .received:
+            times.didRead(
+                total: stream.readTotal, earliest: context.turns.earliestArrival, at: now)
+            flow.didRead(times.arrival.last)
+            context.service.didRead()
+            takeRequests()
+        case .written: flush()
+        case .ended:
+            life.hasPeerEnded = true
+            context.service.peerDidEnd(of: flow)
+            let isWithin = stream.received.unreadCount > 0 || session.isWithinRequest
+            end(isWithin ? .endedWithinRequest : nil)
+            context.turns.touch(self)
+        case .failed(.tls(let error)):
+            telemetry.logFault(error)
+            stream.close()
+        case .failed: leave()
+        case .closed:
+            life.state = .closed
+            session.dropArriving(self, nil)
+            context.service.didClose(flow)
+            flow.end()
+            updateBudget()
+            context.table.remove(self)
+        }
+    }
+
+    // MARK: Reading
+
+    /// Takes the complete requests out of the receive buffer, up to this turn's share.
+    private func takeRequests() {
+        reading.begin(context.turns.number)
+        let before = reading.taken
+        defer {
+            context.turns.didTake(reading.taken - before)
+            peer.owe(max(reading.taken - max(before, limits.framesPerTurn), 0))
+            updateBudget()
+        }
+        var watch = ReadingWatch()
+        defer { watch.stop(&reading, context) }
+        while canTakeRequest {
+            guard session.takeNext(self) else {
+                if reading.awaitsAnswer || reading.awaitsShare { break }
+                return
+            }
+            watch.didStep(&reading, context)
+        }
+        if isOpen {
+            reading.isHeld = true
+            stream.pauseReading()
+            times.didPause(stream)
+            askForTurn()
+        } else {
+            stream.received.skip(stream.received.unreadCount)
+        }
+    }
+
+    private var canTakeRequest: Bool {
+        guard isOpen, !stream.isClosing else { return false }
+        return reading.taken < context.turns.share(limits) && canReadRequest && canFeed
+    }
+
+    /// Whether the connection can read another request.
+    private var canReadRequest: Bool {
+        if session.isReadToEnd { return unwrittenCount <= limits.outputBytes }
+        return !(reading.awaitsAnswer && isFull) && flow.canRead(limits.evidenceBytesPerConnection)
+            && canMakeAnswers
+    }
+
+    /// Whether the peer reads its answers. A peer that does not gets no further answers made. A
+    /// peer with no unread answers gets the next one even when memory is low.
+    private var canMakeAnswers: Bool {
+        let unwritten = unwrittenCount
+        return unwritten <= limits.outputBytes
+            && flow.canAnswer(unread: unwritten)
+    }
+
+    /// Whether received bytes of a receipt can be read in this turn.
+    private var canFeed: Bool {
+        guard session.arrivingReceipt != nil, stream.received.unreadCount > 0 else { return true }
+        return context.turns.canReadReceipt
+    }
+
+    /// Asks for another turn to read the held bytes, if another request fits. If it does not, an
+    /// answer or a write asks again.
+    private func askForTurn() {
+        guard reading.isHeld, !reading.awaitsTurn, canReadRequest else { return }
+        reading.awaitsTurn = true
+        if reading.awaitsShare {
+            context.turns.enqueueLongAnswer(of: self)
+        } else if canFeed {
+            context.turns.enqueue(self)
+        } else {
+            context.turns.enqueueReceipt(of: self)
+        }
+    }
+
+    func takeTurn() {
+        reading.endWaiting()
+        guard isOpen, reading.isHeld, canReadRequest, !stream.isClosing else { return }
+        // What it has sent costs nothing more.
+        guard !stream.isPeerGone else { return leave() }
+        reading.isHeld = false
+        times.pace?.didResume(at: now)
+        takeRequests()
+        stream.compactReceived()
+        if isOpen, !reading.isHeld {
+            stream.resumeReading()
+            context.turns.didResumeReading()
+        }
+    }
+
+    /// Drops received bytes that were used.
+    func skip(_ count: Int) {
+        stream.received.skip(count)
+        times.pace?.didTake(count)
+    }
+
+    /// Begins the pace of the next request, if any of it has arrived.
+    func beginPace(began: UInt64) {
+        times.pace = stream.received.unreadCount > 0 ? FramePace(began: began, at: now) : nil
+    }
+
+    /// When the last received bytes could have been read, in milliseconds of the loop's clock.
+    var lastArrival: UInt64 { times.lastArrival(at: now) }
+    /// When the first byte of the request at the front arrived, in milliseconds of the loop's
+    /// clock.
+    var requestBegan: UInt64 { times.pace?.began ?? now }
+
+    /// Whether the number of requests in flight is at its limit.
+    var isFull: Bool { flow.count >= limits.requestsInFlight }
+
+    // MARK: Memory
+
+    /// Bytes of answers that the system has not taken. The answers of one turn are in borrowed
+    /// memory; answers gathered while the peer does not read are in the connection's own.
+    var unwrittenCount: Int {
+        let earlier = stream.unwrittenCount
+        return earlier + (earlier > 0 ? output.bytes.capacity : output.bytes.count)
+            + session.waitingBytes
+    }
+
+    /// Updates the server's budget with the sizes of this connection's buffers.
+    func updateBudget() {
+        let held = isClosed ? HeldBytes() : HeldBytes(of: self)
+        peer.count(held, insteadOf: counted)
+        counted = held
+    }
+
+    // MARK: Answers
+
+    /// Counts a request that is not verified, and its answer.
+    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead, _ answer: () -> Void) {
+        telemetry.didAnswerAtOnce(call, head)
+        let before = output.bytes.count
+        answer()
+        context.turns.didAnswerAtOnce(bytes: output.bytes.count - before)
+    }
+
+    func answer(_ head: ResponseHead) { session.answer(head, self) }
+
+    /// Appends encoded answers.
+    ///
+    /// - Parameter appendAnswers: returns the number of answers that it appended.
+    func answer(_ appendAnswers: (inout [UInt8]) -> Int) {
+        guard life.canWrite else { return }
+        if output.bytes.capacity == 0, stream.unwrittenCount == 0 {
+            output.bytes = context.turns.lendOutput()
+        }
+        let before = output.bytes.count
+        let count = appendAnswers(&output.bytes)
+        // Long answers use up the turn's share: Info costs as much as several tokens.
+        reading.use((output.bytes.count - before) / ServerLimits.answerBytesPerRequest)
+        // A few short ones are counted when they are written, at the end of the turn.
+        if output.bytes.count > ServerLimits.answerBytesPerRequest { updateBudget() }
+        telemetry.didSend(count)
+        context.turns.touch(self)
+    }
+
+    var canWrite: Bool { life.canWrite }
+
+    /// Has the connection flushed at the end of this turn. Returns false if it will be anyway.
+    func touch() -> Bool {
+        defer { output.isTouched = true }
+        return !output.isTouched
+    }
+
+    /// Writes the answers of a turn in one write, then lets the held bytes proceed.
+    func flush() {
+        // Still touched: what this appends is written now.
+        if life.canWrite { session.willFlush(self) }
+        output.isTouched = false
+        if life.state == .closed { return }
+        if !output.bytes.isEmpty, !waitsForPeer { writeOutput() }
+        switch life.state {
+        case .open: askForTurn()
+        case .ending: if flow.isEmpty { finish() }
+        case .finishing, .closed: break
+        }
+        updateBudget()
+    }
+
+    /// Whether to gather small answers while earlier ones wait for the peer: each write costs
+    /// memory as well. The last answers are written at once.
+    private var waitsForPeer: Bool {
+        if life.state == .ending, flow.isEmpty { return false }
+        return stream.unwrittenCount > 0 && output.isSmall
+    }
+
+    private func writeOutput() {
+        times.writePace.didGive(output.bytes.count, wasIdle: stream.unwrittenCount == 0, at: now)
+        stream.write(output.bytes)
+        context.turns.takeBack(output: output.takeUsed())
+        times.lastActivity = now
+    }
+
+    // MARK: End
+
+    /// Takes no more requests; answers the accepted ones, then finishes the connection.
+    func end(_ last: ResponseHead?) {
+        guard isOpen else { return }
+        if let last { session.answerLast(last, self) }
+        session.dropArriving(self, nil)
+        life.state = .ending
+        stream.received.skip(stream.received.unreadCount)
+        updateBudget()
+        context.turns.touch(self)
+    }
+
+    private func finish() {
+        life.state = .finishing
+        times.lastUnwritten = now
+        stream.finish()
+    }
+
+    /// Notifies the client once that the server is draining.
+    func announceDrain() {
+        guard !life.hasAnnouncedDrain else { return }
+        life.hasAnnouncedDrain = true
+        session.announceDrain(self)
+    }
+
+    /// Whether nothing is arriving or due, apart from what streams of the session ask for.
+    private var isSilent: Bool {
+        flow.isEmpty && output.bytes.isEmpty && stream.unwrittenCount == 0
+            && times.pace == nil && !reading.awaitsMemory
+    }
+
+    private var isIdle: Bool { isSilent && !session.isBusy }
+
+    /// Since when nothing has happened on the connection; nil while something does. Streams on
+    /// which the client waits for news count as nothing.
+    var silentSince: UInt64? {
+        isOpen && isSilent && session.isSilent ? times.lastActivity : nil
+    }
+
+    /// Ends a silent connection, whose client can connect again.
+    func endSilent() {
+        session.endStreams(self)
+        end(.idle)
+    }
+
+    /// Checks the timeouts. Called several times a second. After the loop itself was late, reads
+    /// and writes are pending, so the peers are not judged.
+    package func sweep(isLate: Bool) {
+        let now = now
+        let unwritten = stream.unwrittenCount
+        let stalled = times.writePace.stalled(at: now, unwritten: unwritten, isLate: isLate)
+        if stalled > limits.writeStallMilliseconds {
+            telemetry.logFault("the peer does not read its answers")
+            return stream.close()
+        }
+        if isIdle { flow.giveBackMemory() }
+        session.measureRates(self)
+        switch life.state {
+        case .open: sweepOpen(isLate: isLate, at: now)
+        case .finishing:
+            // Until the last answer is written, the write stall above limits the wait.
+            if isLate || unwritten > 0 { times.lastUnwritten = now }
+            if now - times.lastUnwritten > limits.lingerMilliseconds { stream.close() }
+        case .ending, .closed: break
+        }
+    }
+
+    private func sweepOpen(isLate: Bool, at now: UInt64) {
+        let quiet = now - times.lastActivity
+        if isIdle, quiet > limits.idleMilliseconds { return end(.idle) }
+        if isIdle, context.server.phase.isDraining, quiet > limits.drainQuietMilliseconds {
+            return end(nil)
+        }
+        session.refuseOverdue(self)
+        guard !isLate, let pace = times.pace, !reading.isHeld,
+            pace.isSlow(at: now, unread: stream.received.unreadCount, limits)
+        else { return }
+        telemetry.logFault("a request arrived too slowly")
+        end(.slowRequest)
+    }
+
+    /// The arrival rate of what arrives slowly through the peer's fault; nil if nothing does.
+    var slowRate: Int? { reading.isHeld ? nil : session.slowRate(self) }
+}

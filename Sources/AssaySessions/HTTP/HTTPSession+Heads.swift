@@ -1,0 +1,104 @@
+import AssayHTTP
+import AssayIO
+import AssayModels
+import AssayService
+import AssayTelemetry
+import AssayWire
+
+/// Reads the heads of requests, with the limits, the shares and the admission of frames.
+extension HTTPSession {
+    func takeHead(_ connection: Connection, _ unread: SlabBytes) -> Bool {
+        // The preface begins a connection, and nothing else.
+        if !responses.hasBegun {
+            let preface = HTTP2Preface(unread.span)
+            guard preface == .incomplete || isAgreed(preface, connection) else {
+                // RFC 9113, section 3.4; RFC 7301, section 3.2.
+                connection.telemetry.logFault("another protocol than TLS has agreed")
+                connection.end(nil)
+                return true
+            }
+            switch preface {
+            case .complete:
+                connection.speak(HTTP2Session(endpoint, at: connection.now))
+                return connection.session.takeNext(connection)
+            case .incomplete: return false
+            case .none: break
+            }
+        }
+        // A client of HTTP expects to wait, and not a refusal for what it pipelines.
+        guard !connection.isFull else {
+            connection.reading.awaitsAnswer = true
+            return false
+        }
+        let head: HTTPHead
+        do throws(HTTPFault) {
+            guard let next = try reader.next(in: unread.span) else {
+                if connection.peer.isFull,
+                    unread.count > connection.limits.unansweredBytes
+                {
+                    connection.end(.connectionMemoryExhausted)
+                }
+                return false
+            }
+            head = next
+        } catch {
+            refuse(error, connection)
+            return true
+        }
+        let target = HTTPTarget(unread.span.extracting(head.path))
+        if target?.isLong == true, !connection.context.turns.canAnswerAtLength {
+            connection.reading.awaitsShare = true
+            return false
+        }
+        let bytes = unread.extracting(0..<head.end)
+        connection.skip(head.end)
+        connection.reading.use(ServerLimits.frameCost(ofHTTPHead: head.end))
+        begin(head, bytes, target, connection)
+        return true
+    }
+
+    /// Whether the version of HTTP that the first bytes have is the one that ALPN has selected.
+    private func isAgreed(_ preface: HTTP2Preface, _ connection: Connection) -> Bool {
+        switch connection.stream.agreedProtocol {
+        case nil: true
+        case .http1: preface == .none
+        case .http2: preface == .complete
+        }
+    }
+
+    /// Starts a request: decides what happens to its body, and answers what needs none.
+    private func begin(
+        _ head: HTTPHead, _ bytes: SlabBytes, _ target: HTTPTarget?, _ connection: Connection
+    ) {
+        let page = page(of: head, bytes.span, connection)
+        var format = format(of: head, bytes.span, target, isHTTP2: false, from: page)
+        let body = HTTPBodyReader(head.body)
+        // A client that waits for the interim response possibly never sends the body of a refused
+        // request, and a long one is not worth reading.
+        let endsIfRefused =
+            head.expectsContinue || body.announced > ServerLimits.refusedBodyBytes
+        format.framing.closes = !head.keepsAlive || endsIfRefused
+        let id = responses.begin(format)
+        current = HTTPArrivingRequest(
+            id: id, body: body, plan: .skip, closes: !head.keepsAlive,
+            isChunked: head.body == .chunked)
+        let plan = decide(
+            head, bytes.span, target, id, from: page,
+            unread: connection.stream.received.unreadCount, connection)
+        current?.plan = plan
+        guard let current else { return }
+        if current.body.isEnded { return complete(connection) }
+        if case .skip = current.plan {
+            if endsIfRefused { connection.end(nil) }
+            return
+        }
+        guard responses.isOpen(id) else { return }
+        responses[id].framing.closes = current.closes
+        if head.expectsContinue, responses.requestBody(of: id) {
+            connection.answer { output in
+                output += HTTP1Writer.interim
+                return 0
+            }
+        }
+    }
+}

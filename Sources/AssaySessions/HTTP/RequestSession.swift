@@ -1,0 +1,69 @@
+import AssayHTTP
+import AssayIO
+import AssayModels
+import AssayService
+import AssayTelemetry
+import AssayWire
+
+/// A session of HTTP, in either version: what a request asks for and how it is answered is the same
+/// in both.
+protocol RequestSession: Session {
+    /// The endpoint of the listener.
+    var endpoint: Endpoint { get }
+    /// How the answer to a request is written that has none yet.
+    subscript(format id: UInt64) -> HTTPResponseStyle { get set }
+    /// Whether the request still needs its answer.
+    func isOpen(_ id: UInt64) -> Bool
+    /// Whether the request is not complete yet.
+    func isArriving(_ id: UInt64) -> Bool
+    /// When the first byte of a request arrived, in milliseconds of the loop's clock.
+    func began(of id: UInt64, _ connection: Connection) -> UInt64
+    /// Records the message of a call, before it is performed.
+    func didRead(_ request: RPCRequest, of id: UInt64)
+    /// Answers with a response that is complete.
+    func answer(to id: UInt64, _ response: HTTPResponse, _ connection: Connection)
+    /// Answers with the reason why there is no result.
+    func answer(to id: UInt64, _ problem: HTTPProblem, _ connection: Connection)
+    /// Writes the head of the answer to a batch, before the first line arrives.
+    ///
+    /// - Parameter asksForBody: whether the client waits for an interim response.
+    func beginLines(_ id: UInt64, asksForBody: Bool, _ connection: Connection)
+}
+
+extension RequestSession {
+    func didRead(_ request: RPCRequest, of id: UInt64) {}
+
+    /// Parses a body: a short one here, as a part of the connection's quota of the turn, and others
+    /// on a background thread.
+    ///
+    /// - Parameter work: the bytes to parse; nil for those of the body.
+    func perform<Value: Sendable>(
+        _ id: UInt64, _ body: SlabBytes, _ connection: Connection,
+        work: Int? = nil,
+        _ parse: @escaping @Sendable (SlabBytes) throws(HTTPProblem) -> Value,
+        then done: @escaping (Result<Value, HTTPProblem>) -> Void
+    ) {
+        let bytes = work ?? body.count
+        guard bytes > ServerLimits.bytesParsedInPlace else {
+            connection.reading.use(ServerLimits.frameCost(ofJSON: body.span))
+            return done(result(of: parse, body))
+        }
+        let mine = LoopBound(done, to: connection.stream.loop)
+        let job = ParseJob(of: connection.flow, id: id, bytes: bytes) {
+            let parsed = result(of: parse, body)
+            return { mine.value(parsed) }
+        }
+        connection.context.service.parse(job)
+    }
+}
+
+/// The result of parsing a body, on any thread.
+private func result<Value>(
+    of parse: (SlabBytes) throws(HTTPProblem) -> Value, _ body: SlabBytes
+) -> Result<Value, HTTPProblem> {
+    do throws(HTTPProblem) {
+        return .success(try parse(body))
+    } catch {
+        return .failure(error)
+    }
+}

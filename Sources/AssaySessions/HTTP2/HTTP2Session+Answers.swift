@@ -1,0 +1,236 @@
+import AssayHTTP
+import AssayIO
+import AssayModels
+import AssayService
+import AssayTelemetry
+import AssayWire
+
+/// Answers requests, in any order.
+extension HTTP2Session {
+    func answer(
+        to id: UInt64, bytes: Int?, _ connection: Connection,
+        _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void
+    ) {
+        guard isOpen(id), connection.canWrite else { return }
+        var result: [UInt8] = []
+        if let bytes { result.reserveCapacity(bytes) }
+        do throws(AnswerFault) {
+            try appendResult(&result)
+        } catch {
+            return answer(to: id, HTTPProblem(error), connection)
+        }
+        guard let stream = begin(id, result, connection) else { return }
+        if case .rpc(let form) = stream.format.content, form.framing == .grpc {
+            engine.answer(
+                stream.number, .grpc(form), body: result, trailers: HTTP2Fields.grpcTrailers)
+        } else {
+            let head = HTTP2Fields(
+                stream.format.response, length: result.count, at: time(connection).seconds)
+            engine.answer(stream.number, head, body: result)
+        }
+        touch(connection, answers: 1)
+    }
+
+    /// Answers share the memory of a document.
+    func answer(to id: UInt64, _ response: HTTPResponse, _ connection: Connection) {
+        guard isOpen(id), connection.canWrite,
+            let stream = begin(id, response.body, connection)
+        else { return }
+        let head = HTTP2Fields(
+            response, length: response.body.count, at: time(connection).seconds)
+        engine.answer(stream.number, head, body: stream.format.framing.isHead ? [] : response.body)
+        touch(connection, answers: 1)
+    }
+
+    func answer(to id: UInt64, _ problem: HTTPProblem, _ connection: Connection) {
+        let format = self[format: id]
+        guard case .rpc(let form) = format.content, form.item != nil || form.framing == .grpc else {
+            return answer(to: id, format.response(to: problem), connection)
+        }
+        let message = form.item == nil ? [] : form.body(form.message(problem))
+        guard isOpen(id), connection.canWrite, let stream = begin(id, message, connection) else {
+            return
+        }
+        // Trailers in the place of a head.
+        engine.answer(stream.number, .grpc(form, RPCStatus(problem)), body: [])
+        touch(connection, answers: 1)
+    }
+
+    /// Begins an answer, and completes one to a line or a message, whose stream has a head.
+    ///
+    /// - Returns: the stream, whose head is next; nil without one.
+    private func begin(
+        _ id: UInt64, _ result: [UInt8], _ connection: Connection
+    ) -> HTTP2Stream? {
+        guard let (stream, line) = stream(of: id) else { return nil }
+        stream.didAnswer(id)
+        guard line == 0 else {
+            if stream.messages != nil {
+                answerMessage(line, of: stream, connection, result)
+            } else {
+                answer(line, of: stream, connection, result)
+            }
+            return nil
+        }
+        stream.isAnswered = true
+        // What arrives from here on is dropped.
+        if !stream.isComplete { drop(stream) }
+        return stream
+    }
+
+    /// Has the connection write at the end of the turn.
+    func touch(_ connection: Connection, answers: Int) {
+        unwrittenAnswers += answers
+        connection.context.turns.touch(connection)
+    }
+
+    /// Writes what the peer's windows admit.
+    func willFlush(_ connection: Connection) {
+        guard engine.hasOutput else { return }
+        connection.answer { output in
+            // After a fault nothing can be said.
+            try? engine.write(upTo: .max - output.count, into: &output)
+            return unwrittenAnswers
+        }
+        unwrittenAnswers = 0
+        let ended = engine.takeEvents()
+        if !ended.isEmpty { didClose(ended, connection) }
+        endIfDone(connection)
+    }
+
+    private func answerMessage(
+        _ number: UInt64, of stream: HTTP2Stream, _ connection: Connection, _ bytes: [UInt8]
+    ) {
+        stream.messages?.didAnswer(number)
+        append(bytes, to: stream, connection)
+        endIfAnswered(stream, connection)
+        // What is in flight is answered before the end of the connection.
+        if case .final = end { endStreams(connection) }
+    }
+
+    // MARK: Batches
+
+    func beginLines(_ id: UInt64, asksForBody: Bool, _ connection: Connection) {
+        guard let (stream, _) = stream(of: id) else { return }
+        stream.isAnswered = true
+        stream.lines = HTTPResponseOrder()
+        let head = HTTP2Fields(
+            stream.format.response(200, HTTPMediaType.linesName), length: nil,
+            at: time(connection).seconds)
+        engine.answer(stream.number, head, body: [], isOpen: true)
+        touch(connection, answers: 1)
+    }
+
+    /// Takes the next line, or data of an incomplete one. Returns the bytes used.
+    func takeLine(
+        _ data: SlabBytes, _ stream: HTTP2Stream, _ format: HTTPResponseStyle, limit: Int,
+        _ connection: Connection
+    ) -> Int {
+        let bytes = data.span
+        var length = 0
+        while length < bytes.count, bytes[length] != UInt8(ascii: "\n") { length += 1 }
+        let isComplete = length < bytes.count
+        guard stream.dataCount + length <= limit else {
+            // The place of the next line is unknown.
+            let plan = HTTPBodyPlan.lines(format, limit: limit)
+            refuseLine(plan.problem(above: limit), stream, format, connection)
+            return data.count
+        }
+        // Asked first: `hold` would refuse the request, whose answer has begun.
+        guard connection.peer.admits(bodyOf: connection.heldBody + length) else {
+            let problem = HTTPProblem(ResponseHead.memoryExhausted(stream.id))
+            refuseLine(problem, stream, format, connection)
+            return data.count
+        }
+        if length > 0 {
+            hold(data.extracting(0..<length), stream, limit: limit, connection)
+        }
+        guard isComplete else { return data.count }
+        connection.reading.use(1)
+        answerLine(stream, format, connection)
+        return length + 1
+    }
+
+    /// Refuses the line that is arriving, and with it the rest of the batch, whose answer ends.
+    func refuseLine(
+        _ problem: HTTPProblem, _ stream: HTTP2Stream, _ format: HTTPResponseStyle,
+        _ connection: Connection
+    ) {
+        refuse(beginLine(stream, format), problem, connection)
+        drop(stream)
+        endLines(stream, connection)
+    }
+
+    private func beginLine(_ stream: HTTP2Stream, _ format: HTTPResponseStyle) -> UInt64 {
+        guard let line = stream.lines?.begin(format) else { return stream.id }
+        return line << 32 | stream.id
+    }
+
+    /// Has the line answered that has arrived. Empty lines have no answer.
+    private func answerLine(
+        _ stream: HTTP2Stream, _ format: HTTPResponseStyle, _ connection: Connection
+    ) {
+        var line: SlabBytes?
+        update(stream) { line = $0.takeData() }
+        guard var line, line.count > 0 else { return }
+        if line.span[line.count - 1] == UInt8(ascii: "\r") {
+            line = line.extracting(0..<line.count - 1)
+            guard line.count > 0 else { return }
+        }
+        parse(line, as: .verify, beginLine(stream, format), connection)
+    }
+
+    func endLines(_ stream: HTTP2Stream, _ format: HTTPResponseStyle, _ connection: Connection) {
+        answerLine(stream, format, connection)
+        endLines(stream, connection)
+    }
+
+    /// Ends the answer after that to the last line.
+    private func endLines(_ stream: HTTP2Stream, _ connection: Connection) {
+        stream.hasLastLine = true
+        guard stream.lines?.isEmpty == true else { return }
+        engine.finish(stream.number)
+        touch(connection, answers: 0)
+    }
+
+    private func answer(
+        _ line: UInt64, of stream: HTTP2Stream, _ connection: Connection, _ answer: [UInt8]
+    ) {
+        var bytes = answer
+        guard stream.lines?.isNext(line) == true else {
+            stream.lines?.keep(bytes, for: line)
+            return
+        }
+        let count = stream.lines?.didWriteNext(into: &bytes) ?? 0
+        engine.append(bytes, to: stream.number)
+        if stream.hasLastLine, stream.lines?.isEmpty == true { engine.finish(stream.number) }
+        touch(connection, answers: count)
+    }
+
+    // MARK: The end of the connection
+
+    func answerLast(_ head: ResponseHead, _ connection: Connection) {
+        engine.end(head.status == .unavailable ? .noError : .protocolError)
+        touch(connection, answers: 0)
+    }
+
+    func announceDrain(_ connection: Connection) {
+        guard case .none = end else { return }
+        end = .announced(connection.now)
+        engine.announceEnd()
+        // Its answer shows that the client knows.
+        engine.ping()
+        notifyWatchers(connection)
+        touch(connection, answers: 0)
+    }
+
+    /// Takes no more streams: the client knows that the connection ends.
+    func finish(_ connection: Connection) {
+        end = .final
+        engine.end()
+        notifyWatchers(connection)
+        endStreams(connection)
+        touch(connection, answers: 0)
+        endIfDone(connection)
+    }
+}

@@ -1,0 +1,135 @@
+import AssayHTTP
+import AssayIO
+import AssayService
+import AssayTelemetry
+import AssayWire
+
+/// Times of streams: each is a request, and has the limits of one.
+extension HTTP2Session {
+    func measureRates(_ connection: Connection) {
+        let now = connection.now
+        engine.didPass(milliseconds: now - lastSweep)
+        lastSweep = now
+    }
+
+    func refuseOverdue(_ connection: Connection) {
+        let now = connection.now
+        if case .announced(let since) = end, now > since + Self.pongMilliseconds {
+            finish(connection)
+        }
+        notifyWatchers(connection)
+        probe(connection)
+        if now >= nextCheck {
+            nextCheck = now + UInt64(streams.count) * Self.checkMillisecondsPerStream
+            checkStreams(connection)
+        }
+        endIfDone(connection)
+    }
+
+    /// A connection with many streams checks them less often, and so costs no more than others. A
+    /// hundred are checked every 400 ms.
+    private static let checkMillisecondsPerStream: UInt64 = 4
+
+    private func checkStreams(_ connection: Connection) {
+        let now = connection.now
+        for stream in streams.values {
+            if let receipt = stream.receipt {
+                receipt.measureRate(at: now)
+            } else {
+                stream.pace.rate.measure(stream.arrived, at: now)
+            }
+            if connection.reading.isHeld { stream.pace.didPause(stream.arrived, at: now) }
+            refuseLate(stream, connection)
+            let progress =
+                engine.unwrittenBytes > 0
+                ? engine.progress(of: stream.number) : (written: 0, unwritten: 0)
+            guard
+                stream.pace.isStalled(
+                    written: progress.written, unwritten: progress.unwritten, at: now,
+                    connection.limits)
+            else { continue }
+            connection.telemetry.logFault("the peer does not read its answers")
+            engine.reset(stream.number, .cancel)
+            touch(connection, answers: 0)
+        }
+    }
+
+    /// Asks a client for a sign of life that has streams open and is silent: those of a Watch have
+    /// no end of their own, and a peer that is gone sends none. The answer, as any byte, is one.
+    private func probe(_ connection: Connection) {
+        let now = connection.now
+        guard connection.silentSince != nil, !streams.isEmpty else { return probed = nil }
+        guard let probed else {
+            guard connection.flow.age > connection.limits.idleMilliseconds else { return }
+            self.probed = now
+            engine.ping()
+            return touch(connection, answers: 0)
+        }
+        if connection.flow.age < now - probed {
+            self.probed = nil
+        } else if now - probed > connection.limits.writeStallMilliseconds {
+            connection.telemetry.logFault("the peer does not answer a PING")
+            connection.endSilent()
+        }
+    }
+
+    /// How long a draining connection waits for the client to confirm that it knows.
+    private static let pongMilliseconds: UInt64 = 1_000
+
+    private func refuseLate(_ stream: HTTP2Stream, _ connection: Connection) {
+        let now = connection.now
+        if let deadline = stream.messages?.deadline(since: stream.began), deadline <= now {
+            let late = ResponseHead.deadlineExceeded(stream.id)
+            return end(stream, RPCStatus(HTTPProblem(late)), connection)
+        }
+        // Between lines or messages nothing is late.
+        let isStream = stream.lines != nil || stream.messages != nil
+        guard !stream.isComplete, !stream.isAnswered || isStream && stream.holdsPart else { return }
+        if let deadline = stream.deadline(connection.limits), deadline <= now {
+            refuse(stream, .deadlineExceeded(stream.receipt?.id ?? stream.id), connection)
+        } else if stream.pace.isSlow(stream.arrived, at: now, connection.limits) {
+            connection.telemetry.logFault("a request arrived too slowly")
+            refuse(stream, .slow(stream.receipt?.id ?? stream.id), connection)
+        }
+    }
+
+    private func refuse(
+        _ stream: HTTP2Stream, _ refusal: ResponseHead, _ connection: Connection
+    ) {
+        if let receipt = stream.receipt {
+            connection.context.service.drop(receipt, from: connection.flow)
+        } else if stream.messages != nil {
+            return end(stream, RPCStatus(HTTPProblem(refusal)), connection)
+        } else if case .lines(let format, _) = stream.plan {
+            return refuseLine(HTTPProblem(refusal), stream, format, connection)
+        }
+        drop(stream)
+        connection.answerAtOnce(.verify, refusal)
+    }
+
+    /// The slowest stream that holds memory.
+    private var slowest: (stream: HTTP2Stream, rate: Int)? {
+        var found: (stream: HTTP2Stream, rate: Int)?
+        for stream in streams.values where !stream.isComplete {
+            let rate: ArrivalRate
+            if let receipt = stream.receipt {
+                rate = receipt.rate
+            } else if stream.heldBytes > 0 {
+                rate = stream.pace.rate
+            } else {
+                continue
+            }
+            guard let slow = rate.slow, slow < found?.rate ?? .max else { continue }
+            found = (stream, slow)
+        }
+        return found
+    }
+
+    func slowRate(_ connection: Connection) -> Int? { slowest?.rate }
+
+    func refuseSlow(_ connection: Connection) {
+        guard let stream = slowest?.stream else { return }
+        refuse(stream, .memoryExhausted(stream.receipt?.id ?? stream.id), connection)
+        connection.updateBudget()
+    }
+}

@@ -1,0 +1,378 @@
+import AssayHTTP
+import AssayIO
+import AssayModels
+import AssayService
+import AssayTelemetry
+import AssayWire
+
+/// HTTP/2: each stream is a request, and its number is the request's id. A line of a batch is a
+/// request of its own, whose id has the number of the line in its upper half.
+final class HTTP2Session: RequestSession {
+    let endpoint: Endpoint
+    let engine: HTTP2Connection
+    var streams: [Int32: HTTP2Stream] = [:]
+    /// What was received and not looked at yet: events, and the bytes that they speak of, which are
+    /// at the front of the connection's received bytes.
+    var events: [HTTP2Event] = []
+    var next = 0
+    /// Streams that end in these events. A request that is given up with its first bytes is not
+    /// begun.
+    private var closed: Set<Int32> = []
+    /// Bytes of the heads among these events, at most.
+    private var eventBytes = 0
+    var received: SlabBytes?
+    /// Requests of streams that have ended, to be dropped together.
+    private var givenUp: [WeakPort] = []
+    /// Streams whose requests have not arrived.
+    var arrivingCount = 0
+    /// Bytes that all streams hold of data that is read whole.
+    var collectedBytes = 0
+    /// A stream whose data is in received bytes.
+    var streamInPlace: HTTP2Stream?
+    var end = End.none
+    /// Answers that were given since the last write.
+    var unwrittenAnswers = 0
+    var lastSweep: UInt64
+    /// When the times of the streams are checked again.
+    var nextCheck: UInt64 = 0
+    /// When a silent client was asked for a sign of life that it has not given.
+    var probed: UInt64?
+    /// Whether the server accepted requests when watching clients were last notified.
+    var wasServing: Bool?
+
+    /// How far the end of the connection is announced.
+    enum End {
+        case none
+        /// That it ends, at this time.
+        case announced(UInt64)
+        /// Which stream is the last.
+        case final
+    }
+
+    init(_ endpoint: Endpoint, at now: UInt64) {
+        self.endpoint = endpoint
+        var limits = HTTP2Limits()
+        limits.needsHost = HTTPOriginPolicy.Binding(endpoint).needsHost
+        engine = HTTP2Connection(limits)
+        lastSweep = now
+    }
+
+    /// The receipt that the next event continues.
+    var arrivingReceipt: ArrivingReceipt? {
+        guard next < events.count, case .data(let number, _) = events[next] else { return nil }
+        return streams[number]?.receipt
+    }
+
+    var isWithinRequest: Bool { arrivingCount > 0 }
+    var isReadToEnd: Bool { false }
+    var endsWithPeer: Bool { true }
+    /// No answer stops reading: the peer's windows hold them back, and it has to widen these.
+    var held: SessionBytes {
+        let collected = collectedBytes
+        return SessionBytes(
+            heldBack: engine.unwrittenBytes, open: openBytes, engine: engine.heldBytes + eventBytes,
+            collected: collected, isCollecting: collected > 0)
+    }
+    private var openBytes: Int { streams.count * HTTP2Stream.memory }
+    /// Also without a stream, from the drain's notice until the client knows the last one.
+    var isBusy: Bool {
+        if case .announced = end { return true }
+        return !streams.isEmpty
+    }
+    var isSilent: Bool { streams.values.allSatisfy(\.isSilent) }
+    /// Streams that begin after the end was announced do not get here.
+    var acceptsWhileDraining: Bool { true }
+
+    // MARK: Requests
+
+    /// The stream of a request, and the number of the line in a batch; 0 for the stream itself.
+    func stream(of id: UInt64) -> (HTTP2Stream, line: UInt64)? {
+        guard let stream = streams[Int32(truncatingIfNeeded: id & 0x7FFF_FFFF)] else { return nil }
+        return (stream, id >> 32)
+    }
+
+    subscript(format id: UInt64) -> HTTPResponseStyle {
+        get {
+            guard let (stream, line) = stream(of: id) else { return HTTPResponseStyle() }
+            guard line > 0 else { return stream.format }
+            guard let messages = stream.messages else {
+                return stream.lines?[line] ?? stream.format
+            }
+            var format = stream.format
+            format.content = .rpc(messages.form(of: line))
+            return format
+        }
+        set {
+            guard let (stream, line) = stream(of: id) else { return }
+            if line > 0 { stream.lines?[line] = newValue } else { stream.format = newValue }
+        }
+    }
+
+    func isOpen(_ id: UInt64) -> Bool {
+        guard let (stream, line) = stream(of: id) else { return false }
+        guard line > 0 else { return !stream.isAnswered }
+        return stream.lines?.isOpen(line) ?? stream.messages?.isOpen(line) ?? false
+    }
+
+    func isArriving(_ id: UInt64) -> Bool { stream(of: id)?.0.isComplete == false }
+
+    func began(of id: UInt64, _ connection: Connection) -> UInt64 {
+        stream(of: id)?.0.began ?? connection.now
+    }
+
+    func didAccept(_ port: ReplyPort) { stream(of: port.id)?.0.didAccept(port) }
+
+    // MARK: Reading
+
+    /// Bytes that are received at a time: the events of one step. A request whose data goes on in
+    /// the next one is copied, and a flood is noticed after one.
+    private static let step = 32 << 10
+    /// Frames that count as one request in a connection's quota of a turn.
+    private static let framesPerRequest = 8
+
+    func takeNext(_ connection: Connection) -> Bool {
+        guard next < events.count else {
+            guard let unread = connection.stream.received.unread else { return false }
+            receive(unread.extracting(0..<min(unread.count, Self.step)), connection)
+            return true
+        }
+        let isTaken = take(events[next], connection)
+        if !isTaken || next == events.count { dropGivenUp(connection) }
+        if isTaken, next == events.count, connection.isOpen { didTakeEvents(connection) }
+        return isTaken
+    }
+
+    private func receive(_ bytes: SlabBytes, _ connection: Connection) {
+        let before = engine.meter
+        let (decoded, formerlyClosed) = (engine.decodedBytes, engine.closedStreams)
+        let used: Int
+        do throws(HTTP2Fault) {
+            used = try engine.receive(bytes.span, into: &events)
+        } catch {
+            return fail("invalid HTTP/2", connection)
+        }
+        received = bytes.extracting(0..<used)
+        eventBytes = engine.decodedBytes - decoded
+        next = 0
+        closed.removeAll()
+        if engine.closedStreams != formerlyClosed {
+            for case .closed(let number, _) in events { closed.insert(number) }
+        }
+        connection.reading.use(
+            1 + (engine.meter.frames - before.frames) / Self.framesPerRequest
+                + ServerLimits.frameCost(
+                    ofFields: engine.meter.fieldBytes - before.fieldBytes, decoded: eventBytes))
+        // A head that is not complete has no request that could be refused. Its memory is needed.
+        if engine.meter.isWithinHead, connection.peer.isFull {
+            connection.telemetry.logFault("memory is full: a head was not read to its end")
+            return connection.stream.close()
+        }
+        switch engine.meter.flood {
+        case .frames: return fail("a flood of frames of HTTP/2", connection)
+        case .resets: return fail("a flood of streams that are given up", connection)
+        case nil: break
+        }
+        // Acknowledgements, and answers that a wider window lets go.
+        touch(connection, answers: 0)
+        if events.isEmpty { didTakeEvents(connection) }
+    }
+
+    /// Drops the bytes whose events were taken.
+    private func didTakeEvents(_ connection: Connection) {
+        if let stream = streamInPlace { update(stream) { $0.collect(limit: .max) } }
+        streamInPlace = nil
+        connection.skip(received?.count ?? 0)
+        received = nil
+        eventBytes = 0
+        events.removeAll(keepingCapacity: events.capacity <= Self.eventsKept)
+        next = 0
+        connection.beginPace(began: connection.lastArrival)
+        // A frame or a head that is not complete has to arrive in time; requests have their own.
+        if connection.times.pace == nil, engine.meter.isWithinFrame {
+            let began = partBegan ?? connection.lastArrival
+            partBegan = began
+            connection.times.pace = FramePace(began: began, at: connection.now)
+        } else {
+            partBegan = nil
+        }
+        endIfDone(connection)
+    }
+
+    /// When the frame began that is not complete.
+    private var partBegan: UInt64?
+    /// Events whose memory an idle connection keeps: those of several requests, in 1 KB.
+    private static let eventsKept = 32
+
+    private func fail(_ reason: StaticString, _ connection: Connection) {
+        connection.telemetry.logFault(reason)
+        engine.end(.calm)
+        events.removeAll()
+        next = 0
+        connection.end(nil)
+    }
+
+    /// Ends the connection if neither side has anything to say.
+    func endIfDone(_ connection: Connection) {
+        guard connection.isOpen, !engine.isOpen else { return }
+        if engine.hasFailed { connection.telemetry.logFault("invalid HTTP/2") }
+        connection.end(nil)
+    }
+
+    /// Takes an event. Returns false if it waits.
+    private func take(_ event: HTTP2Event, _ connection: Connection) -> Bool {
+        switch event {
+        case .refusedHead(let fault):
+            next += 1
+            connection.telemetry.logFault(fault.logReason)
+        case .head(let number, let head, let bytes, let fault):
+            let target = HTTPTarget(bytes.span.extracting(head.path))
+            if closed.contains(number) {
+                next += 1
+                return true
+            }
+            // As in HTTP/1.1, a request waits while too many are in flight.
+            guard !connection.isFull else {
+                connection.reading.awaitsAnswer = true
+                return false
+            }
+            guard target?.isLong != true || connection.context.turns.canAnswerAtLength else {
+                connection.reading.awaitsShare = true
+                return false
+            }
+            next += 1
+            begin(number, head, bytes, target, fault, connection)
+        case .data(let number, let range): return take(range, number, connection)
+        case .end(let number):
+            next += 1
+            complete(number, connection)
+        case .closed(let number, _):
+            next += 1
+            didClose(number, connection)
+        case .pong:
+            next += 1
+            if case .announced = end { finish(connection) }
+        }
+        return true
+    }
+
+    private func begin(
+        _ number: Int32, _ head: HTTPHead, _ bytes: [UInt8], _ target: HTTPTarget?,
+        _ fault: HTTPFault?, _ connection: Connection
+    ) {
+        connection.reading.use(1)
+        guard canMakeAnswers(connection) else {
+            connection.telemetry.logFault("the peer does not read its answers")
+            engine.reset(number, .refusedStream)
+            return touch(connection, answers: 0)
+        }
+        var announced: Int?
+        if case .length(let length) = head.body { announced = length }
+        let page = page(of: head, bytes.span, connection)
+        let stream = HTTP2Stream(
+            number, format(of: head, bytes.span, target, isHTTP2: true, from: page),
+            announced: announced, connection.stream.makeCollectedBytes(),
+            began: connection.lastArrival, at: connection.now)
+        streams[number] = stream
+        arrivingCount += 1
+        guard connection.peer.canAnswer(unread: 0, due: openBytes) else {
+            return refuseForMemory(stream, connection)
+        }
+        if let fault {
+            connection.telemetry.logFault(fault.logReason)
+            return refuse(stream.id, HTTPProblem(fault), connection)
+        }
+        let plan = decide(
+            head, bytes.span, target, stream.id, from: page,
+            unread: isWhole(number) ? .max : 0, connection)
+        if !stream.isAnswered || stream.lines != nil { stream.plan = plan }
+        if case .messages(let call, let limit) = stream.plan {
+            beginMessages(call, limit: limit, stream, connection)
+        }
+        if target?.isLong == true {
+            connection.context.turns.didAnswerAtOnce(bytes: engine.unwrittenBytes)
+        }
+    }
+
+    /// Whether the peer reads its answers. A peer that does not gets no further answers made: up to
+    /// a limit, and to the share of memory that one connection has of all unread answers. A few are
+    /// always admitted, because those of one turn are written at its end.
+    func canMakeAnswers(_ connection: Connection) -> Bool {
+        engine.unwrittenBytes <= Self.unwrittenLimit
+            && connection.peer.canAnswer(unread: 0, due: engine.unwrittenBytes)
+    }
+
+    /// Unwritten bytes of answers above which further streams are refused. A client's windows have
+    /// 64 KB at least, and it widens them with each round trip.
+    static let unwrittenLimit = 1 << 20
+
+    /// Whether the rest of a request is in the bytes that were received.
+    private func isWhole(_ number: Int32) -> Bool {
+        for event in events[next...].prefix(2) {
+            if case .end(number) = event { return true }
+        }
+        return false
+    }
+
+    // MARK: Ends
+
+    private func complete(_ number: Int32, _ connection: Connection) {
+        guard let stream = streams[number], !stream.isComplete else { return }
+        stream.isComplete = true
+        arrivingCount -= 1
+        connection.telemetry.didReceive()
+        let plan = stream.plan
+        stream.plan = .skip
+        if case .lines(let format, _) = plan { return endLines(stream, format, connection) }
+        if stream.messages != nil {
+            if case .receipt(let receipt) = plan {
+                connection.context.service.drop(receipt, from: connection.flow)
+                stream.messages?.skipped = receipt.remaining
+            }
+            return endMessages(stream, connection)
+        }
+        var body: SlabBytes?
+        update(stream) { body = $0.takeData() }
+        perform(plan, body, stream.id, connection)
+    }
+
+    /// Drops what has arrived of a request. A receipt is its caller's to drop.
+    func drop(_ stream: HTTP2Stream) {
+        if let receipt = stream.receipt, stream.messages != nil {
+            return endReceipt(stream, skipped: receipt.remaining)
+        }
+        stream.plan = .skip
+        update(stream) { $0.removeData() }
+    }
+
+    /// Drops a request that was given up, or forgets one that was answered.
+    private func didClose(_ number: Int32, _ connection: Connection) {
+        guard let stream = streams.removeValue(forKey: number) else { return }
+        if !stream.isComplete { arrivingCount -= 1 }
+        if let receipt = stream.receipt {
+            connection.context.service.drop(receipt, from: connection.flow)
+        }
+        drop(stream)
+        givenUp += stream.takePorts()
+        connection.updateBudget()
+    }
+
+    /// Drops the requests of streams that have ended.
+    private func dropGivenUp(_ connection: Connection) {
+        connection.context.service.cancel(givenUp, of: connection.flow)
+        givenUp.removeAll()
+    }
+
+    /// Takes note of streams that ended as their answers were written.
+    func didClose(_ ended: [HTTP2Event], _ connection: Connection) {
+        for case .closed(let number, _) in ended { didClose(number, connection) }
+        dropGivenUp(connection)
+    }
+
+    func dropArriving(_ connection: Connection, _ refusal: ResponseHead?) {
+        for stream in streams.values {
+            guard let receipt = stream.receipt else { continue }
+            drop(stream)
+            connection.context.service.drop(receipt, from: connection.flow)
+        }
+    }
+}

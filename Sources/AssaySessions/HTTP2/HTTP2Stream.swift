@@ -1,0 +1,193 @@
+import AssayHTTP
+import AssayIO
+import AssayService
+import AssayTelemetry
+import AssayWire
+
+/// A stream of HTTP/2: a request that is arriving, or whose answer is due or being written.
+final class HTTP2Stream {
+    /// Bytes that a stream counts for in the server's memory: itself, what nghttp2 has of it, and
+    /// its entries in collections.
+    static let memory = 2 << 10
+
+    let number: Int32
+    /// When its head arrived, in milliseconds of the loop's clock.
+    let began: UInt64
+    var format: HTTPResponseStyle
+    var plan = HTTPBodyPlan.skip
+    /// The request has arrived.
+    var isComplete = false
+    /// The answer was given, or its head.
+    var isAnswered = false
+    /// Bytes of the body that have arrived.
+    var arrived = 0
+    /// The size of the body; nil if it is unknown.
+    let announced: Int?
+    /// Whether the size of the receipt is known, apart from that of the body.
+    var hasSizedReceipt = false
+    /// The answers of a batch, whose lines are requests of their own.
+    var lines: HTTPResponseOrder?
+    /// The messages of a call that has a stream of them.
+    var messages: HTTP2Messages?
+    /// Whether no further line or message follows.
+    var hasLastLine = false
+    /// The request of the stream, while it is being verified.
+    private var port: WeakPort?
+    /// Those of its lines or messages, by id.
+    private var ports: [UInt64: WeakPort] = [:]
+    /// Data that is read whole: in received bytes, or collected.
+    private var received: SlabBytes?
+    private var collected: CollectedBytes
+    var pace: HTTP2Pace
+
+    init(
+        _ number: Int32, _ format: HTTPResponseStyle, announced: Int?,
+        _ collected: consuming CollectedBytes, began: UInt64, at now: UInt64
+    ) {
+        self.number = number
+        self.format = format
+        self.announced = announced
+        self.collected = collected
+        self.began = began
+        pace = HTTP2Pace(began: now)
+    }
+
+    var id: UInt64 { UInt64(number) }
+
+    /// The receipt that is verified as it arrives.
+    var receipt: ArrivingReceipt? {
+        if case .receipt(let receipt) = plan { receipt } else { nil }
+    }
+
+    /// When its answer would come too late; nil if that is unknown before it is complete.
+    func deadline(_ limits: ServerLimits) -> UInt64? {
+        switch plan {
+        case .receipt(let receipt): return receipt.deadline
+        case .message(let call, _):
+            let (usual, longest) =
+                call.form.method == .fetch
+                ? (limits.fetchTimeoutMilliseconds, limits.longestFetchTimeoutMilliseconds)
+                : (limits.defaultTimeoutMilliseconds, limits.longestTimeoutMilliseconds)
+            return began + UInt64(call.timeout == 0 ? usual : min(call.timeout, longest))
+        case .skip, .evidence, .json, .resolve, .fetch, .sign, .lines, .messages: return nil
+        }
+    }
+
+    /// Whether a line, a message or its receipt has begun to arrive.
+    var holdsPart: Bool { dataCount > 0 || receipt != nil }
+
+    /// Whether the client waits for news on it, or keeps it for later messages.
+    var isSilent: Bool { messages?.isEmpty == true && !holdsPart }
+
+    // MARK: Data
+
+    /// Bytes of memory of data that is read whole.
+    var heldBytes: Int { (received?.count ?? 0) + collected.heldCount }
+    var dataCount: Int { (received?.count ?? 0) + collected.count }
+
+    /// Appends data. The first is not copied.
+    func append(_ data: SlabBytes, limit: Int) {
+        if dataCount == 0 {
+            received = data
+        } else {
+            collect(limit: limit)
+            collected.append(data.span, limit: limit)
+        }
+    }
+
+    /// Copies data out of received bytes, which a few bytes must not keep.
+    func collect(limit: Int) {
+        guard let bytes = received else { return }
+        received = nil
+        collected.append(bytes.span, limit: limit)
+    }
+
+    /// The data so far, without a copy.
+    var data: SlabBytes? { received ?? collected.bytes }
+
+    func takeData() -> SlabBytes? {
+        if let bytes = received {
+            received = nil
+            return bytes
+        }
+        return collected.take()
+    }
+
+    func removeData() {
+        received = nil
+        collected.removeAll()
+    }
+
+    // MARK: Requests in flight
+
+    func didAccept(_ port: ReplyPort) {
+        let held = WeakPort(port)
+        if port.id == id { self.port = held } else { ports[port.id] = held }
+    }
+
+    func didAnswer(_ id: UInt64) {
+        if id == self.id { port = nil } else { ports[id] = nil }
+    }
+
+    /// Takes the requests that are not answered.
+    func takePorts() -> [WeakPort] {
+        defer { (port, ports) = (nil, [:]) }
+        return ports.values + [port].compactMap { $0 }
+    }
+}
+
+/// The pace at which a request arrives and its answer leaves. Times are milliseconds of the loop's
+/// clock.
+struct HTTP2Pace {
+    /// When the time began that is judged.
+    private var since: UInt64
+    private var lastData: UInt64
+    /// Bytes that have arrived before.
+    private var before = 0
+    var rate: ArrivalRate
+    /// The bytes of the answer that were written, and those that were not, at this time.
+    private var answer: (since: UInt64, written: Int, unwritten: Int)?
+
+    init(began: UInt64) {
+        since = began
+        lastData = began
+        rate = ArrivalRate(at: began)
+    }
+
+    mutating func didReceive(at now: UInt64) { lastData = now }
+
+    /// Restarts the measurement: the peer is not at fault for a pause in reading.
+    mutating func didPause(_ arrived: Int, at now: UInt64) {
+        since = now
+        lastData = now
+        before = arrived
+    }
+
+    /// Whether the request is silent for longer than the grace period, or below the minimum rate
+    /// after it.
+    func isSlow(_ arrived: Int, at now: UInt64, _ limits: ServerLimits) -> Bool {
+        let grace = limits.frameGraceMilliseconds
+        guard now > since + grace else { return false }
+        if now > lastData + grace { return true }
+        let expected = (now - since - grace) * UInt64(limits.frameBytesPerSecond) / 1_000
+        return UInt64(arrived - before) < expected
+    }
+
+    /// Whether the peer's windows have held an answer back for too long: in the time of a write
+    /// stall it took neither the answer nor what a second's slowest request would have.
+    mutating func isStalled(
+        written: Int, unwritten: Int, at now: UInt64, _ limits: ServerLimits
+    ) -> Bool {
+        guard unwritten > 0 else {
+            answer = nil
+            return false
+        }
+        guard let began = answer else {
+            answer = (now, written, unwritten)
+            return false
+        }
+        guard now > began.since + limits.writeStallMilliseconds else { return false }
+        answer = (now, written, unwritten)
+        return written - began.written < min(began.unwritten, limits.frameBytesPerSecond)
+    }
+}

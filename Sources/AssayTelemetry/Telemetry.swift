@@ -1,0 +1,84 @@
+package import AssayIO
+package import AssayWire
+
+/// Counts and logs what happens in a server. Owns its metrics, and the rate at which faults of
+/// clients are logged. Belongs to the loop's thread.
+package final class Telemetry {
+    package let log: Log
+    private var counts = ServerMetrics()
+    private var faults = FaultLog()
+    private let loop: EventLoop
+
+    package init(_ log: Log, _ loop: EventLoop) {
+        self.log = log
+        self.loop = loop
+    }
+
+    package func logFault(_ reason: StaticString) {
+        counts.didFail(reason)
+        faults.write("\(reason)", to: log, now: loop.now)
+    }
+
+    /// The reason contains text of this process and of OpenSSL only.
+    package func logFault(_ error: TLSError) {
+        counts.didFail("TLS failed")
+        faults.write(error.description, to: log, now: loop.now)
+    }
+
+    /// Logs why the answer in the form of verifyReceipt has a status other than 0.
+    package func logRefusedReceipt(_ detail: String) {
+        log.write(.debug, "verify_receipt_refused", ["detail": .text(detail)])
+    }
+
+    /// Logs the number of faults that were suppressed.
+    package func flushFaults() { faults.flush(to: log) }
+
+    // MARK: Counting
+
+    /// What was counted so far.
+    package var metrics: ServerMetrics { counts }
+
+    /// Counts verdicts of these apps from now on, and of no others.
+    package func follow(_ apps: some Sequence<String>) { counts.follow(apps) }
+
+    package func didAcceptConnection() { counts.connectionsAccepted &+= 1 }
+    package func didRefuseConnection() { counts.connectionsRefused &+= 1 }
+
+    /// Counts requests that were read.
+    package func didReceive(_ requests: Int = 1) { counts.requestsReceived &+= UInt64(requests) }
+
+    /// Counts answers that were passed to the system.
+    package func didSend(_ answers: Int) { counts.answersSent &+= UInt64(answers) }
+
+    package func didValidate(chains: Int) { counts.validatedChains &+= UInt64(chains) }
+    package func didReload(_ isApplied: Bool) { counts.didReload(isApplied) }
+    package func didStart(_ call: CallLabel) { counts.didStart(call) }
+
+    package func didAnswerAtOnce(_ call: CallLabel, _ answer: ResponseHead, count: Int = 1) {
+        counts.didAnswerAtOnce(call, answer, count: count)
+    }
+
+    package func didRefuse(_ answer: ResponseHead) { counts.didRefuse(answer) }
+
+    package func didDrop(_ call: CallLabel, _ answer: ResponseHead?) {
+        counts.didDrop(call, answer)
+    }
+
+    package func didVerify(batchOf count: Int) { counts.didVerify(batchOf: count) }
+
+    package func didAnswer(_ outcome: Outcome, arrived: UInt64, began: UInt64, now: UInt64) {
+        counts.didAnswer(outcome, arrived: arrived, began: began, now: now)
+    }
+
+    package func didVerifyItem(_ outcome: Outcome, arrived: UInt64, began: UInt64) {
+        counts.didVerifyItem(outcome, arrived: arrived, began: began)
+    }
+
+    package func didResolve(_ outcome: ResolveOutcome, arrived: UInt64, now: UInt64) {
+        counts.didResolve(outcome, arrived: arrived, now: now)
+    }
+
+    package func didFetch(arrived: UInt64, now: UInt64) {
+        counts.didFetch(arrived: arrived, now: now)
+    }
+}
