@@ -18,6 +18,7 @@ let package = Package(
     name: "assay",
     products: [
         .executable(name: "assay", targets: ["AssayMain"]),
+        .executable(name: "assay-dev", targets: ["AssayDevMain"]),
         .library(name: "Assay", targets: ["Assay"]),
         // The types in the interfaces of the other products.
         .library(name: "AssayModels", targets: ["AssayModels"]),
@@ -171,12 +172,20 @@ let package = Package(
                 "AssayModels", "AssayWire",
             ],
             swiftSettings: settings),
+        // What the commands of both executables share: arguments, output, exit statuses.
+        .target(
+            name: "AssayCommandLine",
+            dependencies: [
+                "Assay", "AssayBytes", "AssayClient", "AssayIO", "AssayModels", "AssayWire",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings),
         .target(
             name: "AssayCommand",
             dependencies: [
                 "Assay", "AssayBytes", "AssayEntitlements", "AssayModels", "AssayServer",
-                "AssayClient", "AssayLocalStore", "AssayMint", "AssayStore", "AssayWire",
-                "AssayIO", "AssayLoad", "AssayAdmin",
+                "AssayClient", "AssayCommandLine", "AssayStore", "AssayWire", "AssayIO",
+                "AssayAdmin",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ],
@@ -184,6 +193,17 @@ let package = Package(
         // The executable. Its commands are in a library, for the tests and the fuzzer.
         .executableTarget(
             name: "AssayMain", dependencies: ["AssayCommand"], swiftSettings: settings),
+        // The commands for development, which a server does not need, and their executable.
+        .target(
+            name: "AssayDevCommand",
+            dependencies: [
+                "Assay", "AssayBytes", "AssayClient", "AssayCommandLine", "AssayIO", "AssayLoad",
+                "AssayLocalStore", "AssayMint", "AssayModels", "AssayWire",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "AssayDevMain", dependencies: ["AssayDevCommand"], swiftSettings: settings),
 
         // The benchmarks; not part of the product.
         .target(name: "BenchAllocations", path: "bench/allocations"),
@@ -295,8 +315,8 @@ let package = Package(
         .testTarget(
             name: "AssayCommandTests",
             dependencies: [
-                "AssayCommand", "Assay", "AssayBytes", "AssayIO", "AssayModels", "AssayServer",
-                "AssayStore", "TestSupport",
+                "AssayCommand", "AssayCommandLine", "AssayDevCommand", "Assay", "AssayBytes",
+                "AssayIO", "AssayModels", "AssayServer", "AssayStore", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
@@ -345,7 +365,7 @@ if Context.environment["ASSAY_OPTIMIZED"] != nil {
 }
 
 // A part of the package, for script/mutants and script/sanitize, which build it often: the targets
-// that are named, and what they need. AssayMain is the tool, which tests of the server start.
+// that are named, and what they need. AssayMain and AssayDevMain are the tools, which tests start.
 if let names = Context.environment["ASSAY_TARGETS"] {
     let targets = Dictionary(uniqueKeysWithValues: package.targets.map { ($0.name, $0) })
     var kept: Set<String> = []

@@ -1,3 +1,4 @@
+import AssayCommandLine
 import AssayIO
 import AssayServer
 

@@ -1,4 +1,5 @@
 import Assay
+import AssayCommandLine
 import AssayModels
 
 /// What `assay verify` asks about each item of evidence.

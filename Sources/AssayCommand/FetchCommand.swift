@@ -1,5 +1,6 @@
 import ArgumentParser
 import AssayClient
+import AssayCommandLine
 import AssayEntitlements
 import AssayIO
 import AssayModels

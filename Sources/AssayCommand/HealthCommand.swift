@@ -1,5 +1,6 @@
 import ArgumentParser
 import AssayClient
+import AssayCommandLine
 import AssayIO
 
 struct HealthCommand: AsyncParsableCommand {

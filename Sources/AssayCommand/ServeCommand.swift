@@ -1,6 +1,7 @@
 import ArgumentParser
 import Assay
 import AssayAdmin
+import AssayCommandLine
 import AssayIO
 import AssayModels
 import AssayServer

@@ -1,4 +1,5 @@
 import ArgumentParser
+import AssayCommandLine
 import Foundation
 import TestSupport
 import Testing
@@ -27,7 +28,7 @@ struct MessageTests {
     func commands(arguments: [String], message: String) throws {
         let answer = try Tool.run(arguments)
         #expect(answer.status == 2 && answer.output.isEmpty)
-        #expect(answer.error.hasPrefix("assay: "), "\(answer.error)")
+        #expect(answer.error.hasPrefix(Tool.prefix(of: arguments)), "\(answer.error)")
         #expect(answer.error.contains(message), "\(answer.error)")
     }
 
@@ -59,7 +60,7 @@ struct MessageTests {
     func values(arguments: [String], meant: String) throws {
         let answer = try Tool.run(arguments)
         #expect(answer.status == 2 && answer.output.isEmpty)
-        #expect(answer.error.hasPrefix("assay: "), "\(answer.error)")
+        #expect(answer.error.hasPrefix(Tool.prefix(of: arguments)), "\(answer.error)")
         #expect(answer.error.contains("did you mean \(meant)?"), "\(answer.error)")
     }
 
@@ -209,8 +210,8 @@ struct MessageTests {
 
     @Test("line 90: a process that can't read its arguments ends with an error")
     func noArguments() async {
-        await #expect(processExitsWith: .exitCode(2)) { AssayProgram.requireArguments([]) }
-        await #expect(processExitsWith: .success) { AssayProgram.requireArguments(["assay"]) }
+        await #expect(processExitsWith: .exitCode(2)) { AssayTool.requireArguments([]) }
+        await #expect(processExitsWith: .success) { AssayTool.requireArguments(["assay"]) }
     }
 
     @Test("line 90: without /proc", .enabled(if: Namespace.isAllowed))

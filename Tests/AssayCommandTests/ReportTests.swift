@@ -1,4 +1,5 @@
 import Assay
+import AssayCommandLine
 import AssayModels
 import Testing
 

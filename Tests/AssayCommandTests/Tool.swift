@@ -1,3 +1,4 @@
+import AssayCommandLine
 import AssayIO
 import Foundation
 import Glibc
@@ -25,6 +26,12 @@ enum Tool {
     /// The tool is next to the test runner, where the package manager puts it.
     static let path = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appendingPathComponent("assay").path
+
+    /// The beginning of the messages that these arguments cause: the name of the program that runs.
+    static func prefix(of arguments: [String]) -> String {
+        let word = arguments.first { $0 != "help" } ?? ""
+        return DevelopmentCommand(rawValue: word) == nil ? "assay: " : "assay-dev: "
+    }
 
     static func run(
         _ arguments: String..., input: String = "", environment: [String: String] = [:]

@@ -226,7 +226,9 @@ struct VerifyCommandTests {
             #expect(answer.status == 2, "\(arguments)")
             #expect(answer.output.isEmpty, "\(arguments)")
             #expect(answer.error.contains(reason), "\(arguments): \(answer.error)")
-            #expect(answer.error.hasPrefix("assay: "), "\(arguments): \(answer.error)")
+            #expect(
+                answer.error.hasPrefix(Tool.prefix(of: arguments)),
+                "\(arguments): \(answer.error)")
         }
     }
 

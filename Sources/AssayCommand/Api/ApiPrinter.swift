@@ -1,5 +1,6 @@
 import Assay
 import AssayBytes
+import AssayCommandLine
 import AssayEntitlements
 import AssayModels
 import AssayServer

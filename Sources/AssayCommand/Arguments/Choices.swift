@@ -1,29 +1,9 @@
 import ArgumentParser
 import Assay
 import AssayClient
+import AssayCommandLine
 import AssayIO
 import AssayModels
-
-/// An option with a fixed set of values.
-protocol Choice: RawRepresentable<String>, CaseIterable, CustomStringConvertible, Sendable {}
-
-extension Choice {
-    var description: String { rawValue }
-    static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
-}
-
-/// Parses a `Choice`. The error for an unknown value suggests the nearest one.
-@Sendable func choiceArgument<Value: Choice>(_ text: String) throws -> Value {
-    if let value = Value(rawValue: text) { return value }
-    throw ValidationError(Suggestion.remedy(for: text, among: Value.allCases.map(\.rawValue)))
-}
-
-extension CompletionKind {
-    /// Completes the values of a `Choice`.
-    static func choices<Value: Choice>(_ type: Value.Type) -> CompletionKind {
-        .list(Value.allCases.map(\.rawValue))
-    }
-}
 
 /// The values of `verify --kind`: a kind, or `auto`.
 enum KindChoice: String, Choice {
@@ -47,25 +27,6 @@ enum KindChoice: String, Choice {
 
     /// The kind; nil for `auto`.
     var kind: EvidenceKind? { EvidenceKind(name: rawValue) }
-}
-
-/// Parses the name of an environment.
-@Sendable func environmentArgument(_ text: String) throws -> StoreEnvironment {
-    do throws(UnknownEnvironment) {
-        return try StoreEnvironment.named(text)
-    } catch {
-        throw ValidationError(error.remedy)
-    }
-}
-
-extension StoreEnvironment {
-    /// The names, for help.
-    static var names: String { known.map(\.rawValue).joined(separator: ", ") }
-}
-
-extension CompletionKind {
-    /// Completes the names of environments.
-    static var environments: CompletionKind { .list(StoreEnvironment.known.map(\.rawValue)) }
 }
 
 /// The values of `serve --log-level`.
@@ -120,18 +81,6 @@ struct DeviceArgument: ExpressibleByArgument {
     }
 }
 
-/// A point in time (RFC 3339).
-struct DateArgument: ExpressibleByArgument {
-    let timestamp: Timestamp
-
-    init?(argument: String) {
-        guard let timestamp = RFC3339.timestamp(argument) else { return nil }
-        self.timestamp = timestamp
-    }
-
-    static let help = "as in RFC 3339, such as 2025-09-05T01:24:32Z"
-}
-
 /// Parses the moment that a question names.
 @Sendable func momentArgument(_ text: String) throws -> DateArgument {
     guard let moment = DateArgument(argument: text) else {
@@ -141,15 +90,6 @@ struct DateArgument: ExpressibleByArgument {
         throw ValidationError("write a time of the years 2008 to 9999")
     }
     return moment
-}
-
-/// Parses an address argument. Errors keep the message of `EndpointError`.
-func endpointArgument(_ text: String) throws -> Endpoint {
-    do throws(EndpointError) {
-        return try Endpoint(text)
-    } catch {
-        throw ValidationError(error.description)
-    }
 }
 
 /// Parses the address of a server that this tool asks: by frames, for it is no client of HTTP.
@@ -169,12 +109,4 @@ func timeoutArgument(_ text: String) throws -> Duration {
         (0.001...Double(longest)).contains(seconds)
     else { throw ValidationError("write seconds above 0, such as 0.5, and at most \(longest)") }
     return .seconds(seconds)
-}
-
-/// Parses an App Store id, a positive number.
-func appAppleIdArgument(_ text: String) throws -> Int64 {
-    guard let id = Int64(text), id > 0 else {
-        throw ValidationError("write the app's App Store id as a positive whole number")
-    }
-    return id
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Assay
+import AssayCommandLine
 import AssayModels
 
 /// The options that decide which evidence is accepted: trust, app, environment and time.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Assay
+import AssayCommandLine
 
 /// The keys of other stores than Apple's.
 struct PurchaseKeyOptions: ParsableArguments {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Assay
+import AssayCommandLine
 import AssayIO
 import AssayModels
 import AssayServer

@@ -1,4 +1,5 @@
 import ArgumentParser
+import AssayCommandLine
 import AssayIO
 
 /// The options of commands that can ask a server instead of verifying themselves.

@@ -1,4 +1,5 @@
 import Assay
+import AssayCommandLine
 import AssayIO
 
 /// Items that are verified together.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Assay
 import AssayClient
+import AssayCommandLine
 import AssayIO
 import AssayWire
 

@@ -1,3 +1,4 @@
+import AssayCommandLine
 package import AssayModels
 import AssayServer
 

@@ -1,4 +1,5 @@
 import Assay
+import AssayCommandLine
 import AssayIO
 import AssayModels
 import AssayServer

@@ -1,4 +1,5 @@
 import Assay
+import AssayCommandLine
 
 extension PurchasePolicy {
     /// Reads `[app.google]` or `[app.huawei]`; notes problems in the table. Accepts nothing without

@@ -1,4 +1,5 @@
 import Assay
+import AssayCommandLine
 import AssayServer
 import AssayStore
 

@@ -1,5 +1,6 @@
 import Assay
 import AssayAdmin
+import AssayCommandLine
 import AssayIO
 import AssayModels
 import AssayServer

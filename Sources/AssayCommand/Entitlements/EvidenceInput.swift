@@ -1,5 +1,6 @@
 import Assay
 import AssayBytes
+import AssayCommandLine
 import AssayIO
 
 /// One item of evidence and the label of its source.

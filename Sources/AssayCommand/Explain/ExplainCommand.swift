@@ -1,6 +1,7 @@
 import ArgumentParser
 import Assay
 import AssayAdmin
+import AssayCommandLine
 import AssayModels
 
 struct ExplainCommand: ParsableCommand {

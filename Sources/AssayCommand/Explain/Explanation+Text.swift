@@ -1,6 +1,7 @@
 import Assay
 import AssayAdmin
 import AssayBytes
+import AssayCommandLine
 import AssayEntitlements
 import AssayModels
 import AssayServer

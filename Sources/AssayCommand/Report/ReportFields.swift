@@ -1,5 +1,6 @@
 import Assay
 import AssayBytes
+import AssayCommandLine
 import AssayModels
 
 /// The fields of payloads, each in one line, escaped and with long names shortened.

@@ -1,5 +1,6 @@
 import Assay
 import AssayBytes
+import AssayCommandLine
 import AssayIO
 import AssayModels
 import AssayServer

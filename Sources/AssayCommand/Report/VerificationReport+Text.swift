@@ -1,5 +1,6 @@
 import Assay
 import AssayBytes
+import AssayCommandLine
 import AssayModels
 
 extension VerificationReport {
@@ -133,11 +134,5 @@ private enum Check: String, CaseIterable {
         case .environment: "the environment is accepted"
         case .expectations: "all other expectations are met"
         }
-    }
-}
-
-extension String {
-    func padded(to width: Int) -> String {
-        self + String(repeating: " ", count: max(0, width - count))
     }
 }

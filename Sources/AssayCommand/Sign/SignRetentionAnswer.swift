@@ -1,5 +1,6 @@
 import ArgumentParser
 import Assay
+import AssayCommandLine
 import AssayModels
 import AssayStore
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import AssayBytes
+import AssayCommandLine
 import AssayMint
 import AssayModels
 

@@ -4,31 +4,33 @@ import AssayIO
 import AssayWire
 
 /// Writes files and standard output. Unbuffered: a line is written when the call returns.
-enum Output {
+package enum Output {
     /// Writes text of one or more lines, escaped for a terminal.
-    static func line(_ text: String) throws {
+    package static func line(_ text: String) throws {
         try bytes(Array(TerminalText.escaped(text, keepsLines: true).utf8) + newline)
     }
 
     /// Writes base64, or ASCII text that contains it, without escaping.
-    static func line(_ text: [UInt8]) throws { try bytes(text + newline) }
+    package static func line(_ text: [UInt8]) throws { try bytes(text + newline) }
 
-    static func line(json: [UInt8]) throws { try line(JSONEscaping.escapingUnprintable(json)) }
+    package static func line(json: [UInt8]) throws {
+        try line(JSONEscaping.escapingUnprintable(json))
+    }
 
     /// Writes text of one or more lines to standard error.
-    static func note(_ text: String) {
+    package static func note(_ text: String) {
         StandardError.write(TerminalText.escaped(text, keepsLines: true) + "\n")
     }
 
     /// Writes a file's content unchanged; text gets a final newline.
-    static func content(_ content: [UInt8], isText: Bool) throws {
+    package static func content(_ content: [UInt8], isText: Bool) throws {
         try bytes(isText && content.last != newline[0] ? content + newline : content)
     }
 
     /// Creates a file; never replaces one.
     ///
     /// - Parameter instead: the argument to change when the file exists, for the error message.
-    static func file(
+    package static func file(
         _ path: String, _ content: [UInt8], mode: Int32 = 0o644, instead: String = "file"
     ) throws {
         do throws(LoopError) {
@@ -41,7 +43,7 @@ enum Output {
     }
 
     /// Checks that a file can be created, by creating and removing it.
-    static func checkFile(_ path: String) throws {
+    package static func checkFile(_ path: String) throws {
         try file(path, [])
         do throws(LoopError) {
             try SystemFile.remove(path)
@@ -50,13 +52,13 @@ enum Output {
         }
     }
 
-    static func alreadyThere(_ path: String, instead: String = "file") -> Failure {
+    package static func alreadyThere(_ path: String, instead: String = "file") -> Failure {
         Failure("\(path) already exists: name another \(instead), or remove it")
     }
 
     private static let newline = [UInt8(ascii: "\n")]
 
-    static func bytes(_ bytes: [UInt8]) throws {
+    package static func bytes(_ bytes: [UInt8]) throws {
         do throws(LoopError) {
             try SystemFile.writeStandardOutput(bytes)
         } catch {
@@ -66,16 +68,16 @@ enum Output {
 }
 
 /// Reads the files that arguments and configuration name.
-enum Input {
+package enum Input {
     /// The largest frame that a server can be configured to accept. No larger evidence can be
     /// sent for verification.
-    static let evidenceLimit = FrameLimits.largestFrame
+    package static let evidenceLimit = FrameLimits.largestFrame
     /// The limit for certificates, keys and configurations. Apple's largest certificate has 2
     /// KiB.
-    static let fileLimit = 1 << 20
+    package static let fileLimit = 1 << 20
 
     /// The content of a file; nil when it does not exist.
-    static func readIfPresent(_ path: String) throws -> [UInt8]? {
+    package static func readIfPresent(_ path: String) throws -> [UInt8]? {
         do throws(LoopError) {
             if let content = try SystemFile.read(path, limit: fileLimit) { return content }
         } catch .notFound {
@@ -87,7 +89,7 @@ enum Input {
     }
 
     /// The content of a file, or of standard input for `-`.
-    static func read(_ path: String, limit: Int = fileLimit) throws -> [UInt8] {
+    package static func read(_ path: String, limit: Int = fileLimit) throws -> [UInt8] {
         let content: [UInt8]?
         do throws(LoopError) {
             content =
@@ -106,7 +108,7 @@ enum Input {
     }
 
     /// The evidence in a file, unchanged: the verifier handles white space around it.
-    static func evidence(_ path: String) throws -> [UInt8] {
+    package static func evidence(_ path: String) throws -> [UInt8] {
         let content = try read(path, limit: evidenceLimit)
         guard content.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
             throw Failure(

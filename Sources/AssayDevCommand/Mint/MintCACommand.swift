@@ -1,4 +1,5 @@
 import ArgumentParser
+import AssayCommandLine
 import AssayIO
 import AssayMint
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Assay
 
-extension AssayTool {
+extension CommandLineTool {
     /// Throws when a word in the place of a subcommand names none, also after `help`.
     /// ArgumentParser would print the help of the parent command and exit with status 0.
     ///

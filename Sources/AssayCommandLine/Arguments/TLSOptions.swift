@@ -1,9 +1,8 @@
-import ArgumentParser
-import AssayClient
-import AssayIO
+package import ArgumentParser
+package import AssayIO
 
 /// The TLS options of commands that connect to a server.
-struct TLSOptions: ParsableArguments {
+package struct TLSOptions: ParsableArguments {
     @Option(
         name: .customLong("tls-ca"),
         help: ArgumentHelp(
@@ -11,33 +10,35 @@ struct TLSOptions: ParsableArguments {
                 + "(default: the system's)",
             valueName: "file"),
         completion: .file())
-    var authority: String?
+    package var authority: String?
 
     @Option(
         name: .customLong("tls-cert"),
         help: ArgumentHelp("The client certificate, PEM.", valueName: "file"),
         completion: .file())
-    var certificate: String?
+    package var certificate: String?
 
     @Option(
         name: .customLong("tls-key"),
         help: ArgumentHelp("The key of the client certificate, PEM.", valueName: "file"),
         completion: .file())
-    var key: String?
+    package var key: String?
 
     @Option(
         name: .customLong("tls-name"),
         help: ArgumentHelp(
             "The expected name in the server's certificate. (default: the address's host)",
             valueName: "name"))
-    var serverName: String?
+    package var serverName: String?
 
-    var isEmpty: Bool {
+    package init() {}
+
+    package var isEmpty: Bool {
         authority == nil && certificate == nil && key == nil && serverName == nil
     }
 
     /// The TLS context for an endpoint; nil for an address without TLS.
-    func context(for endpoint: Endpoint) throws -> TLSContext? {
+    package func context(for endpoint: Endpoint) throws -> TLSContext? {
         guard endpoint.isTLS else {
             guard isEmpty else {
                 throw Failure("--tls options need a tls:// address")

@@ -1,13 +1,14 @@
 import ArgumentParser
 import AssayClient
+import AssayCommandLine
 import AssayLoad
 import AssayIO
 import AssayModels
 
 struct LoadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "load",
-        abstract: "Send load to a server, and measure its answers.",
+        commandName: DevelopmentCommand.load.rawValue,
+        abstract: DevelopmentCommand.load.abstract,
         discussion: """
             Mints evidence, sends it, compares each verdict with the expected one, and
             prints latencies. Wrong verdicts, refusals because of a limit, and errors are

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Assay
 import AssayBytes
+import AssayCommandLine
 import AssayMint
 import AssayModels
 

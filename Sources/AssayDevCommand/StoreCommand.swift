@@ -1,5 +1,6 @@
 import ArgumentParser
 import Assay
+import AssayCommandLine
 import AssayIO
 import AssayLocalStore
 import AssayMint
@@ -7,8 +8,8 @@ import AssayModels
 
 struct StoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "store",
-        abstract: "Be an App Store, for the tests of a backend.",
+        commandName: DevelopmentCommand.store.rawValue,
+        abstract: DevelopmentCommand.store.abstract,
         discussion: """
             A local App Store, for development only. Its customers live the lives of
             scenarios ('assay mint scenario --list'). It speaks the App Store Server API,
@@ -162,8 +163,10 @@ struct StoreCommand: ParsableCommand {
             throw Failure("can't open a store at \(listen): \(error)")
         }
         Output.note(
-            "assay: this App Store is for development only: its purchases are worth nothing")
-        if keys.isEmpty { Output.note("assay: it accepts tokens that any key signed; see --key") }
+            "assay-dev: this App Store is for development only: its purchases are worth nothing")
+        if keys.isEmpty {
+            Output.note("assay-dev: it accepts tokens that any key signed; see --key")
+        }
         try Output.line("assay store ready \(server.endpoint)")
         server.wait()
     }

@@ -1,13 +1,13 @@
 import Assay
 import AssayBytes
-import AssayModels
+package import AssayModels
 
 /// Parses date-times (RFC 3339, section 5.6).
-enum RFC3339 {
+package enum RFC3339 {
     /// Parses `2025-09-05T01:24:32Z`, with optional fractions of a second and offset; nil for
     /// anything else. POSIX time has no leap seconds: `23:59:60` is read as the second after it,
     /// and only at the end of a month in UTC, where leap seconds occur (RFC 3339, appendix D).
-    static func timestamp(_ text: String) -> Timestamp? {
+    package static func timestamp(_ text: String) -> Timestamp? {
         var rest = Array(text.utf8)[...]
         guard let year = digits(4, &rest), take("-", &rest),
             let month = digits(2, &rest), take("-", &rest),

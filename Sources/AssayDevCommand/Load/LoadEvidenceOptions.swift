@@ -1,5 +1,6 @@
 import ArgumentParser
 import Assay
+import AssayCommandLine
 import AssayLoad
 import AssayIO
 import AssayMint

@@ -1,9 +1,10 @@
 import ArgumentParser
+import AssayCommandLine
 
 struct MintCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mint",
-        abstract: "Make development evidence, and the authority that signs it.",
+        commandName: DevelopmentCommand.mint.rawValue,
+        abstract: DevelopmentCommand.mint.abstract,
         discussion: """
             For tests, demos and load without data from Apple. Minted evidence has the
             form and size of Apple's, and proves nothing: only a verifier that pins its

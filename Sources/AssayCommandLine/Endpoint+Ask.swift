@@ -1,0 +1,38 @@
+package import AssayClient
+package import AssayIO
+
+extension Endpoint {
+    /// Sends one request to the server at this address.
+    ///
+    /// - Parameter timeout: the limit for the call, including the connection.
+    package func ask<Answer: Sendable>(
+        _ tls: TLSContext?, timeout: Duration,
+        _ question: (AssayClient) async throws(ClientError) -> Answer
+    ) async throws -> Answer {
+        do throws(ClientError) {
+            let options = ClientOptions(timeout: timeout, connectTimeout: timeout, tls: tls)
+            let client = try AssayClient(address: self, options: options)
+            defer { client.close() }
+            return try await question(client)
+        } catch {
+            throw Failure("\(self): \(error)" + error.hint)
+        }
+    }
+}
+
+extension ClientError {
+    /// OpenSSL's reasons for a certificate of another name.
+    private static let names: Set = ["hostname mismatch", "IP address mismatch"]
+
+    /// The remedy, when an option of the tool helps.
+    fileprivate var hint: String {
+        switch self {
+        case .connectFailed(.tls(.refusedByPeer(let reason))) where reason.contains("certificate"):
+            "; if the server requires a client certificate, name it with --tls-cert and --tls-key"
+        case .connectFailed(.tls(.untrustedPeer(let reason))) where Self.names.contains(reason):
+            "; if this is the right server, give the name in its certificate with --tls-name"
+        case .connectFailed(.tls(.untrustedPeer)): "; name its authority with --tls-ca"
+        default: ""
+        }
+    }
+}

@@ -1,0 +1,6 @@
+import AssayDevCommand
+
+@main
+struct Main {
+    static func main() { AssayDevProgram.main() }
+}
