@@ -12,7 +12,7 @@ let settings: [SwiftSetting] = [
 ]
 
 // A target can import the modules that it lists, and no others. The verifier does not import the
-// wire, nor the wire the verifier. AssayServer connects them; AssayAdmin, AssayCommand, FuzzTargets
+// wire, nor the wire the verifier. AssayServer connects them; AssayAdmin, the commands, FuzzTargets
 // and bench import both, too.
 let package = Package(
     name: "assay",
@@ -315,8 +315,8 @@ let package = Package(
         .testTarget(
             name: "AssayCommandTests",
             dependencies: [
-                "AssayCommand", "AssayCommandLine", "AssayDevCommand", "Assay", "AssayBytes",
-                "AssayIO", "AssayModels", "AssayServer", "AssayStore", "TestSupport",
+                "AssayCommand", "AssayCommandLine", "Assay", "AssayBytes", "AssayIO",
+                "AssayModels", "AssayServer", "AssayStore", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
