@@ -32,7 +32,7 @@ extension Stream {
                 stream.tlsToBegin = (tls, host)
             }
             do throws(LoopError) {
-                try Resolution.start(host: host, port: port, for: socket)
+                try NameResolution.start(host: host, port: port, for: socket)
             } catch {
                 stream.close()
                 throw error
@@ -106,7 +106,7 @@ private final class Connect {
 
 /// A lookup of a host's addresses: numeric, or by the system's resolver.
 @safe
-final class Resolution {
+final class NameResolution {
     private let socket: SystemSocket
     private let request = UnsafeMutablePointer<uv_getaddrinfo_t>.allocate(capacity: 1)
 
@@ -116,13 +116,13 @@ final class Resolution {
 
     /// Looks up the address off the loop's thread, then connects the socket.
     static func start(host: String, port: UInt16, for socket: SystemSocket) throws(LoopError) {
-        let resolution = Resolution(socket)
+        let resolution = NameResolution(socket)
         unsafe resolution.request.pointee.data = Unmanaged.passRetained(resolution).toOpaque()
         var hints = unsafe streamHints
         let code = unsafe uv_getaddrinfo(
             socket.loop.uv, resolution.request,
             { request, code, found in
-                let resolution = unsafe Unmanaged<Resolution>.fromOpaque(request!.pointee.data)
+                let resolution = unsafe Unmanaged<NameResolution>.fromOpaque(request!.pointee.data)
                 unsafe resolution.takeRetainedValue().didEnd(code, found)
             }, host, String(port), &hints)
         if code < 0 {

@@ -78,7 +78,8 @@ package final class Listener: SocketHandle, StreamListener {
     private func bindTCP() throws(LoopError) {
         guard let (host, port) = endpoint.hostAndPort else { return }
         let tcp = unsafe pointer(as: uv_tcp_t.self)
-        let code = try unsafe Resolution.withAddress(host: host, port: port, on: loop) { address in
+        let code = try unsafe NameResolution.withAddress(host: host, port: port, on: loop) {
+            address in
             unsafe uv_tcp_bind(tcp, address, 0)
         }
         try LoopError.check(code)
