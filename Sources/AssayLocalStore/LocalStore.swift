@@ -34,7 +34,7 @@ package struct StoreSettings: Sendable {
         self.tokens = tokens
         self.production = production
         self.sandbox = sandbox
-        self.pageSize = min(max(pageSize ?? StoreLimits.page, 1), 1000)
+        self.pageSize = min(max(pageSize ?? LocalStoreLimits.page, 1), 1000)
         self.limitsRates = limitsRates
         self.sendsAgainAfter400 = sendsAgainAfter400
     }
@@ -119,8 +119,9 @@ package struct LocalStore: Sendable {
     mutating func add(_ scenario: Scenario, _ environment: APIEnvironment) throws(StoreProblem)
         -> Int
     {
-        guard customers.count < StoreLimits.customers else {
-            throw StoreProblem("the store has \(StoreLimits.customers) customers: start another")
+        guard customers.count < LocalStoreLimits.customers else {
+            throw StoreProblem(
+                "the store has \(LocalStoreLimits.customers) customers: start another")
         }
         let number = customers.count + 1
         let identity = ScenarioIdentity(

@@ -113,7 +113,7 @@ struct StoreFaultTests {
         ] {
             #expect(test.send(.post, "/faults", body).status == 400, "\(body)")
         }
-        for _ in 0..<StoreLimits.faults { inject(&test, #"{"status":500}"#) }
+        for _ in 0..<LocalStoreLimits.faults { inject(&test, #"{"status":500}"#) }
         #expect(test.send(.post, "/faults", #"{"status":500}"#).status == 400)
         #expect(test.send(.delete, "/faults").status == 200)
         #expect(test.store.faults.faults.isEmpty)

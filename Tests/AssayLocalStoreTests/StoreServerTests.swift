@@ -183,7 +183,7 @@ struct StoreServerTests {
     @Test("hostile requests are refused, and the store goes on")
     func hostile() throws {
         let harness = try StoreHarness("subscribe")
-        let large = StoreLimits.bodyBytes + 1
+        let large = LocalStoreLimits.bodyBytes + 1
         for (bytes, status) in [
             ("GET / HTTP/1.1\r\n\r\n", "400"), ("\0\0\0\u{8}abc", "400"),
             ("GET / HTTP/2.0\r\nHost: localhost\r\n\r\n", "505"),
@@ -244,7 +244,7 @@ struct StoreServerTests {
         let chunk = Array("10000\r\n".utf8) + [UInt8](repeating: 0x20, count: 65_536) + [13, 10]
         var sent = 0
         // The store closes: a later write fails.
-        while sent < 4 * StoreLimits.bodyBytes, (try? client.send(chunk)) != nil {
+        while sent < 4 * LocalStoreLimits.bodyBytes, (try? client.send(chunk)) != nil {
             sent += chunk.count
         }
         let answer = (try? StoreHarness.rest(of: client)) ?? ""
@@ -256,7 +256,7 @@ struct StoreServerTests {
     func connectionLimit() throws {
         let harness = try StoreHarness()
         var clients: [BlockingClient] = []
-        for _ in 0..<StoreLimits.connections + 20 { clients.append(try harness.client()) }
+        for _ in 0..<LocalStoreLimits.connections + 20 { clients.append(try harness.client()) }
         let waiting = try harness.client()
         try waiting.send(
             Array("GET /faults HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8))

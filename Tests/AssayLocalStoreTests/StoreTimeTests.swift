@@ -137,10 +137,10 @@ struct StoreTimeTests {
         var test = try TestStore("subscribe")
         test.deliver()
         let one = try #require(test.store.notifications.entries.first).notification
-        for _ in 0..<StoreLimits.notifications + 5 {
+        for _ in 0..<LocalStoreLimits.notifications + 5 {
             log.add(one, customer: 1, at: TestStore.start, isSent: true)
         }
-        #expect(log.entries.count == StoreLimits.notifications)
+        #expect(log.entries.count == LocalStoreLimits.notifications)
         #expect(log.entry(5) == nil && log.entry(6)?.id == 6)
         let next = try #require(log.next)
         #expect(next.id == 6)

@@ -86,7 +86,7 @@ extension LocalStore {
             return (object, true)
         }
         do throws(JSONError) {
-            let document = try JSONDocument.parse(request.body, limit: StoreLimits.jsonBytes)
+            let document = try JSONDocument.parse(request.body, limit: LocalStoreLimits.jsonBytes)
             return (try document.members(), false)
         } catch {
             throw StoreProblem("the body must be a JSON object: \(error)")

@@ -103,12 +103,12 @@ extension LocalStore {
         }
         guard !nonces.contains(nonce) else { throw .nonceUsed }
         nonces.append(nonce)
-        if nonces.count > StoreLimits.records { nonces.removeFirst() }
+        if nonces.count > LocalStoreLimits.records { nonces.removeFirst() }
     }
 
     private static func checkRequest(_ value: JSONValue?) throws(SignatureRefusal) {
         guard let text = value?.string, let json = try? Base64.decode(Array(text.utf8).span),
-            let object = (try? JSONDocument.parse(json, limit: StoreLimits.jsonBytes))?.root
+            let object = (try? JSONDocument.parse(json, limit: LocalStoreLimits.jsonBytes))?.root
                 .members,
             object["operation"]?.string != nil, object["version"]?.string == "1",
             object["requestInfo"]?["requestReferenceId"]?.string.map(UUIDText.isValid) == true

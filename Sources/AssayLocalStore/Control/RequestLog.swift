@@ -22,7 +22,7 @@ struct RequestLog: Sendable {
         _ request: StoreRequest, _ environment: APIEnvironment, _ status: Int, _ note: String?
     ) {
         total += 1
-        if entries.count == StoreLimits.requests { entries.removeFirst() }
+        if entries.count == LocalStoreLimits.requests { entries.removeFirst() }
         entries.append(
             Entry(
                 time: request.time, method: request.method,

@@ -59,7 +59,7 @@ struct StoreFault: Sendable {
             }
             environment = found
         }
-        count = try Self.number(object, "count", 1...StoreLimits.faultCount) ?? 1
+        count = try Self.number(object, "count", 1...LocalStoreLimits.faultCount) ?? 1
         answer = try Self.answer(object)
         if let name = object["page"] {
             guard let found = name.string.flatMap(Page.init) else {
@@ -70,7 +70,7 @@ struct StoreFault: Sendable {
         }
         delivery.delay = UInt64(try Self.number(object, "delay", Self.delays) ?? 0)
         delivery.dribble = UInt64(try Self.number(object, "dribble", Self.delays) ?? 0)
-        delivery.cut = try Self.number(object, "cut", 0...Int64(StoreLimits.faultBody)).map {
+        delivery.cut = try Self.number(object, "cut", 0...Int64(LocalStoreLimits.faultBody)).map {
             Int($0)
         }
         guard answer != nil || page != nil || delivery != StoreAnswer.Delivery() else {
@@ -91,8 +91,8 @@ struct StoreFault: Sendable {
             }
             return nil
         }
-        if let body, body.utf8.count > StoreLimits.faultBody {
-            throw StoreProblem("body has more than \(StoreLimits.faultBody) bytes")
+        if let body, body.utf8.count > LocalStoreLimits.faultBody {
+            throw StoreProblem("body has more than \(LocalStoreLimits.faultBody) bytes")
         }
         var answer: StoreAnswer
         if let body {
@@ -134,9 +134,9 @@ struct FaultList: Sendable {
     private(set) var faults: [StoreFault] = []
 
     mutating func add(_ fault: StoreFault) throws(StoreProblem) {
-        guard faults.count < StoreLimits.faults else {
+        guard faults.count < LocalStoreLimits.faults else {
             throw StoreProblem(
-                "\(StoreLimits.faults) faults wait: remove them with DELETE /faults")
+                "\(LocalStoreLimits.faults) faults wait: remove them with DELETE /faults")
         }
         faults.append(fault)
     }

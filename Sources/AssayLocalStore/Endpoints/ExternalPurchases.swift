@@ -11,7 +11,7 @@ struct ExternalPurchaseReports: Sendable {
     /// Adds a report. Returns false if its request was taken before, or there are too many.
     mutating func add(_ json: [UInt8], of request: String, in environment: APIEnvironment) -> Bool {
         var known = reports[environment] ?? [:]
-        guard known[request.lowercased()] == nil, known.count < StoreLimits.records else {
+        guard known[request.lowercased()] == nil, known.count < LocalStoreLimits.records else {
             return false
         }
         known[request.lowercased()] = json

@@ -250,7 +250,7 @@ extension StoreRequest {
 
     /// The members of a JSON body.
     func object() throws(AppleError) -> JSONObject {
-        guard let document = try? JSONDocument.parse(body, limit: StoreLimits.jsonBytes),
+        guard let document = try? JSONDocument.parse(body, limit: LocalStoreLimits.jsonBytes),
             let object = document.root.members
         else { throw .generalBadRequest }
         return object

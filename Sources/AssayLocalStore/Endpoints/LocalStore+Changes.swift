@@ -41,7 +41,7 @@ extension LocalStore {
         guard found.transaction.ownership != "FAMILY_SHARED" else {
             throw .familyTransactionNotSupported
         }
-        if customers[found.customer].consumption.count < StoreLimits.records {
+        if customers[found.customer].consumption.count < LocalStoreLimits.records {
             customers[found.customer].consumption.append(
                 (found.transaction.transactionId, request.body))
         }
@@ -162,7 +162,7 @@ extension LocalStore {
                 }
             }
         }
-        if massExtensions.count >= StoreLimits.records { massExtensions.removeFirst() }
+        if massExtensions.count >= LocalStoreLimits.records { massExtensions.removeFirst() }
         massExtensions.append(result)
         try sendSummary(result, bundle)
         return .json { $0.member("requestIdentifier", wanted.id) }

@@ -127,7 +127,7 @@ extension LocalStore {
         if let known = claims.first(where: { $0.request == name }) {
             return .json { $0.member("seatClaimId", known.id) }
         }
-        guard available > 0, seatClaims.count < StoreLimits.records else {
+        guard available > 0, seatClaims.count < LocalStoreLimits.records else {
             throw .noAvailableSeats
         }
         // The same in a replay.

@@ -67,7 +67,7 @@ struct RetentionMessaging: Sendable {
             let size = request.query.first { $0.name == "imageSize" }?.value ?? "FULL_SIZE"
             guard size == "FULL_SIZE" || size == "BULLET_POINT" else { throw .invalidImageSize }
             guard images[id] == nil else { throw .imageExists }
-            guard images.count < StoreLimits.records else { throw .maximumImages }
+            guard images.count < LocalStoreLimits.records else { throw .maximumImages }
             images[id] = size
             return .bare(200)
         case .delete:
@@ -107,7 +107,7 @@ struct RetentionMessaging: Sendable {
             let image = body["image"]?["imageIdentifier"]?.string?.lowercased()
             if let image, images[image] == nil { throw .imageNotFound }
             guard messages[id] == nil else { throw .messageExists }
-            guard messages.count < StoreLimits.records else { throw .maximumMessages }
+            guard messages.count < LocalStoreLimits.records else { throw .maximumMessages }
             messages[id] = .some(image)
             return .bare(200)
         case .delete:
@@ -130,7 +130,7 @@ struct RetentionMessaging: Sendable {
             guard let id = try request.object()["messageIdentifier"]?.string?.lowercased(),
                 messages[id] != nil
             else { throw .messageNotFound }
-            guard defaults.count < StoreLimits.records else { throw .maximumMessages }
+            guard defaults.count < LocalStoreLimits.records else { throw .maximumMessages }
             defaults[key] = id
             return .bare(200)
         case .get:
@@ -183,7 +183,7 @@ struct RetentionMessaging: Sendable {
         guard call.method == .post, call.parameters.isEmpty else { return .bare(404) }
         guard isKnownTransaction else { throw .invalidPerformanceTest }
         guard let url = realtimeURL else { throw .realtimeURLNotFound }
-        guard tests.count < StoreLimits.records else { throw .invalidPerformanceTest }
+        guard tests.count < LocalStoreLimits.records else { throw .invalidPerformanceTest }
         let id = "test-\(now.milliseconds)-\(tests.count + 1)"
         tests[id] = url
         return .json { answer in

@@ -14,7 +14,7 @@ package enum AnswerHead: Equatable, Sendable {
                 let isWrong =
                     Self.status(bytes, from: start, to: bytes.count) == nil
                     && bytes.count - start >= Self.lineLength
-                let isLong = bytes.count - start > StoreLimits.answerHeadBytes
+                let isLong = bytes.count - start > LocalStoreLimits.answerHeadBytes
                 self = isWrong || isLong ? .invalid : .needMore
                 return
             }

@@ -130,9 +130,9 @@ extension HTTPServerLimits {
     /// Those of a store, which a backend's tests use over a few connections.
     fileprivate static var store: HTTPServerLimits {
         var limits = HTTPServerLimits()
-        limits.connections = StoreLimits.connections
-        limits.idleMilliseconds = StoreLimits.idleMilliseconds
-        limits.requestMilliseconds = StoreLimits.idleMilliseconds
+        limits.connections = LocalStoreLimits.connections
+        limits.idleMilliseconds = LocalStoreLimits.idleMilliseconds
+        limits.requestMilliseconds = LocalStoreLimits.idleMilliseconds
         return limits
     }
 }

@@ -14,7 +14,7 @@ final class NotificationPost {
     ) {
         guard let timer = try? AssayIO.Timer(on: loop) else { return onEnd(.socketIssue, nil) }
         let post = NotificationPost(timer, onEnd)
-        timer.start(afterMilliseconds: StoreLimits.notificationMilliseconds) {
+        timer.start(afterMilliseconds: LocalStoreLimits.notificationMilliseconds) {
             post.end(.timedOut)
         }
         let request = target.post(body)

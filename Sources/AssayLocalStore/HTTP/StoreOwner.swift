@@ -83,7 +83,7 @@ final class StoreOwner: HTTPSite {
         guard request.parameters != nil else {
             return .answer(problem(400, "the query can't be read"))
         }
-        return .body(limit: StoreLimits.bodyBytes)
+        return .body(limit: LocalStoreLimits.bodyBytes)
     }
 
     func answer(_ request: HTTPRequest, _ reply: HTTPReply) {
@@ -98,7 +98,7 @@ final class StoreOwner: HTTPSite {
         case .answer(let answer): send(answer, reply)
         case .moving(let moved):
             waiting.removeAll { !$0.1.isOpen }
-            guard waiting.count < StoreLimits.waiting else {
+            guard waiting.count < LocalStoreLimits.waiting else {
                 reply.send(problem(503, "too many calls wait for time to move"))
                 break
             }

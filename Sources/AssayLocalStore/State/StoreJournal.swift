@@ -22,13 +22,13 @@ final class StoreJournal: Sendable {
         }
         let content: [UInt8]?
         do throws(LoopError) {
-            content = try SystemFile.read(path, limit: StoreLimits.journalBytes)
+            content = try SystemFile.read(path, limit: LocalStoreLimits.journalBytes)
         } catch {
             throw .unusable("can't read \(path): \(error)")
         }
         guard let content else {
             throw .unusable(
-                "\(path) has more than \(StoreLimits.journalBytes >> 20) MiB: remove it")
+                "\(path) has more than \(LocalStoreLimits.journalBytes >> 20) MiB: remove it")
         }
         // A process that was killed can have written a part of its last line.
         let end = (content.lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1

@@ -51,7 +51,7 @@ extension LocalStore {
     }
 
     mutating func didSend(_ id: Int, _ result: SendResult, isLast: Bool = false) {
-        if let entry = notifications.entry(id), sent.count < StoreLimits.steps {
+        if let entry = notifications.entry(id), sent.count < LocalStoreLimits.steps {
             sent.append(
                 SentNotification(
                     words: entry.notification.words, uuid: entry.notification.uuid,
@@ -73,7 +73,7 @@ extension LocalStore {
         guard let (index, event) = earliest else { return false }
         now = max(now, event.at)
         let customer = customers[index]
-        if stepsTaken.count < StoreLimits.steps {
+        if stepsTaken.count < LocalStoreLimits.steps {
             stepsTaken.append(
                 TakenStep(customer: customer.number, at: event.at, title: event.title))
         }

@@ -48,7 +48,7 @@ struct NotificationLog: Sendable {
                 testToken: testToken, next: isSent ? now : nil))
         if isSent { waiting.append(nextId) }
         nextId += 1
-        if entries.count > StoreLimits.notifications {
+        if entries.count > LocalStoreLimits.notifications {
             let dropped = entries.removeFirst().id
             waiting.removeAll { $0 == dropped }
         }

@@ -78,7 +78,7 @@ package struct TokenCheck: Sendable {
         of authorization: [UInt8]?, now: Int64
     ) throws(TokenRefusal) -> String {
         let prefix = Array("Bearer ".utf8)
-        guard let authorization, authorization.count <= StoreLimits.tokenBytes,
+        guard let authorization, authorization.count <= LocalStoreLimits.tokenBytes,
             authorization.starts(with: prefix)
         else { throw .missing }
         let token = authorization[prefix.count...]
@@ -104,7 +104,9 @@ package struct TokenCheck: Sendable {
     func claims(ofSignature text: String) throws(SignatureRefusal) -> JSONObject {
         let token = Array(text.utf8)[...]
         let segments = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard token.count <= StoreLimits.bodyBytes, segments.count == 3 else { throw .malformed }
+        guard token.count <= LocalStoreLimits.bodyBytes, segments.count == 3 else {
+            throw .malformed
+        }
         do throws(TokenRefusal) {
             let header = try Self.object(segments[0])
             let claims = try Self.object(segments[1])

@@ -1,5 +1,5 @@
 /// The limits of a local App Store. What a peer or a test can fill has one.
-enum StoreLimits {
+enum LocalStoreLimits {
     /// Customers. Their identifiers have four digits for the number.
     static let customers = 1000
     /// Notifications that are kept; the oldest are dropped. A test looks at the last ones.
