@@ -96,8 +96,8 @@ struct StoreFaultTests {
         var test = try TestStore("subscribe")
         inject(&test, #"{"delay":50,"dribble":2,"cut":10}"#)
         let delivery = test.get(Self.history).delivery
-        #expect(delivery == StoreAnswer.Delivery(delay: 50, dribble: 2, cut: 10))
-        #expect(test.get(Self.history).delivery == StoreAnswer.Delivery())
+        #expect(delivery == StoreResponse.Delivery(delay: 50, dribble: 2, cut: 10))
+        #expect(test.get(Self.history).delivery == StoreResponse.Delivery())
     }
 
     @Test("a fault that changes nothing, or more than it can, is refused")

@@ -57,7 +57,7 @@ struct TestStore {
         let status: Int
         let body: [UInt8]
         let fields: [String: String]
-        let delivery: StoreAnswer.Delivery
+        let delivery: StoreResponse.Delivery
 
         var json: JSONValue {
             get throws { try JSONDocument.parse(body, limit: .max).root }
@@ -85,7 +85,7 @@ struct TestStore {
             contentType: form ? "application/x-www-form-urlencoded" : "application/json",
             authorization: StoreToken.bearer(bundleId, at: time / 1000),
             body: Array(body.utf8), time: time)
-        let answer: StoreAnswer
+        let answer: StoreResponse
         switch store.reply(to: request) {
         case .answer(let given):
             answer = given

@@ -6,7 +6,7 @@ import AssayModels
 /// What a request gets.
 enum StoreReply: Sendable {
     /// The answer.
-    case answer(StoreAnswer)
+    case answer(StoreResponse)
     /// Time moves: the answer follows when it stands still, and all that was due was sent.
     case moving(Moved)
 
@@ -39,7 +39,7 @@ extension LocalStore {
         switch (request.method, request.path) {
         case (.get, "/"):
             let page = StorePage(self).html
-            return .answer(StoreAnswer(type: "text/html; charset=utf-8", body: Array(page.utf8)))
+            return .answer(StoreResponse(type: "text/html; charset=utf-8", body: Array(page.utf8)))
         case (.post, "/advance"): return try advance(request)
         case (.post, "/customers"): return try addCustomer(request)
         case (.get, "/customers"): return .answer(customersAnswer)
@@ -140,10 +140,10 @@ extension LocalStore {
     }
 
     /// The answer to a move that has ended.
-    func answer(_ moved: StoreReply.Moved) -> StoreAnswer {
+    func answer(_ moved: StoreReply.Moved) -> StoreResponse {
         switch moved {
         case .page:
-            var answer = StoreAnswer.bare(303)
+            var answer = StoreResponse.bare(303)
             answer.fields = [("Location", "/")]
             return answer
         case .customer(let number):
@@ -210,7 +210,7 @@ extension LocalStore {
         return .moving(isForm ? .page : .customer(number))
     }
 
-    private var customersAnswer: StoreAnswer {
+    private var customersAnswer: StoreResponse {
         .json { answer in
             answer.member("now", now.milliseconds)
             answer.array("customers") { list in
@@ -223,7 +223,7 @@ extension LocalStore {
 
     // MARK: Lists
 
-    private var faultsAnswer: StoreAnswer {
+    private var faultsAnswer: StoreResponse {
         .json { answer in
             answer.array("faults") { list in
                 for fault in faults.faults {
@@ -236,7 +236,7 @@ extension LocalStore {
         }
     }
 
-    private var notificationsAnswer: StoreAnswer {
+    private var notificationsAnswer: StoreResponse {
         .json { answer in
             answer.array("notifications") { list in
                 for entry in notifications.entries {
@@ -261,7 +261,7 @@ extension LocalStore {
         }
     }
 
-    private var requestsAnswer: StoreAnswer {
+    private var requestsAnswer: StoreResponse {
         .json { answer in
             answer.member("total", Int64(requests.total))
             answer.array("requests") { list in

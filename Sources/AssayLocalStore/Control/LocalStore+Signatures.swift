@@ -6,7 +6,7 @@ import AssayModels
 /// Signatures of a backend, checked as StoreKit and the App Store check them: `POST /signatures`.
 /// `POST /retention-requests` makes what the App Store asks a backend for.
 extension LocalStore {
-    mutating func checkSignature(_ request: StoreRequest) throws(StoreProblem) -> StoreAnswer {
+    mutating func checkSignature(_ request: StoreRequest) throws(StoreProblem) -> StoreResponse {
         let (object, _) = try Self.body(request)
         var environment = APIEnvironment.production
         if let name = object["environment"] {
@@ -194,7 +194,7 @@ extension LocalStore {
     }
 
     /// The request that the App Store posts to a backend when a customer cancels.
-    func retentionRequest(_ request: StoreRequest) throws(StoreProblem) -> StoreAnswer {
+    func retentionRequest(_ request: StoreRequest) throws(StoreProblem) -> StoreResponse {
         let (object, _) = try Self.body(request)
         for (name, _) in object.pairs where name != "customer" && name != "locale" {
             throw StoreProblem("unknown \"\(name)\": a retention request has customer and locale")

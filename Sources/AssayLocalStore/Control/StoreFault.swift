@@ -9,9 +9,9 @@ struct StoreFault: Sendable {
     /// Requests that it still changes.
     var count: Int64 = 1
     /// The answer, instead of the right one; nil: the right one.
-    var answer: StoreAnswer?
+    var answer: StoreResponse?
     var page: Page?
-    var delivery = StoreAnswer.Delivery()
+    var delivery = StoreResponse.Delivery()
     /// Its JSON, for GET /faults.
     var source: [UInt8]
 
@@ -73,7 +73,7 @@ struct StoreFault: Sendable {
         delivery.cut = try Self.number(object, "cut", 0...Int64(LocalStoreLimits.faultBody)).map {
             Int($0)
         }
-        guard answer != nil || page != nil || delivery != StoreAnswer.Delivery() else {
+        guard answer != nil || page != nil || delivery != StoreResponse.Delivery() else {
             throw StoreProblem(
                 "the fault changes nothing: it needs one of status, code, body, delay, dribble, "
                     + "cut, page")
@@ -81,7 +81,7 @@ struct StoreFault: Sendable {
     }
 
     /// The answer that takes the place of the right one.
-    private static func answer(_ object: JSONObject) throws(StoreProblem) -> StoreAnswer? {
+    private static func answer(_ object: JSONObject) throws(StoreProblem) -> StoreResponse? {
         let status = try number(object, "status", 200...599)
         let code = try number(object, "code", 4_000_000...5_999_999)
         let body = object["body"]?.string
@@ -94,9 +94,9 @@ struct StoreFault: Sendable {
         if let body, body.utf8.count > LocalStoreLimits.faultBody {
             throw StoreProblem("body has more than \(LocalStoreLimits.faultBody) bytes")
         }
-        var answer: StoreAnswer
+        var answer: StoreResponse
         if let body {
-            answer = StoreAnswer(body: Array(body.utf8))
+            answer = StoreResponse(body: Array(body.utf8))
         } else if let code {
             let message = AppleError(rawValue: Int(code))?.message ?? "An injected fault."
             answer = .json(Int(code / 10_000)) { object in

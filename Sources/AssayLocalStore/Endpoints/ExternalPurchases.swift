@@ -24,10 +24,10 @@ struct ExternalPurchaseReports: Sendable {
 extension LocalStore {
     mutating func externalPurchases(
         _ call: StoreCall, _ request: StoreRequest
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         if let name = call.parameters.first {
             guard let report = externalReports[call.environment, name] else { return .bare(404) }
-            return StoreAnswer(body: report)
+            return StoreResponse(body: report)
         }
         let report = try request.object()
         guard let name = report["requestIdentifier"]?.string, UUIDText.isValid(name) else {

@@ -5,9 +5,9 @@ import AssayModels
 /// The calls of the App Store Server API.
 extension LocalStore {
     /// Answers a call: faults first, then the token, the rate limit and the endpoint.
-    mutating func answer(_ call: StoreCall, _ request: StoreRequest) -> StoreAnswer {
+    mutating func answer(_ call: StoreCall, _ request: StoreRequest) -> StoreResponse {
         let fault = faults.take(call)
-        var answer: StoreAnswer
+        var answer: StoreResponse
         var reason: String?
         if let replacement = fault?.answer {
             answer = replacement
@@ -37,11 +37,11 @@ extension LocalStore {
 
     private mutating func answer(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
-    ) -> StoreAnswer {
+    ) -> StoreResponse {
         if settings.limitsRates,
             let next = limits.take(call.endpoint, call.environment, at: request.time)
         {
-            var answer = StoreAnswer.error(.rateLimitExceeded)
+            var answer = StoreResponse.error(.rateLimitExceeded)
             answer.fields = [("Retry-After", String(next))]
             return answer
         }
@@ -54,7 +54,7 @@ extension LocalStore {
 
     private mutating func route(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         switch call.endpoint {
         case .statuses: return try statuses(call, request, bundle, fault)
         case .history: return try history(call, request, bundle, fault)
@@ -138,7 +138,7 @@ extension LocalStore {
 
     private func transaction(
         _ call: StoreCall, _ bundle: String, _ fault: StoreFault?
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let found = try transaction(call.parameters[0], call.environment, bundle)
         let token = try signed(found.transaction, of: found.customer, fault)
         return .json { $0.member("signedTransactionInfo", token) }
@@ -146,7 +146,7 @@ extension LocalStore {
 
     private func appTransaction(
         _ call: StoreCall, _ bundle: String
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let index = try customer(call.parameters[0], call.environment)
         guard bundle == settings.bundleId else { throw .transactionIdNotFound }
         let token = try sign { () throws(MintError) in
@@ -157,13 +157,13 @@ extension LocalStore {
 
     private mutating func finish(
         _ call: StoreCall, _ bundle: String
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let found = try transaction(call.parameters[0], call.environment, bundle)
         customers[found.customer].finished.insert(found.transaction.name)
         return .bare(200)
     }
 
-    private func order(_ call: StoreCall, _ bundle: String) throws(AppleError) -> StoreAnswer {
+    private func order(_ call: StoreCall, _ bundle: String) throws(AppleError) -> StoreResponse {
         let order = call.parameters[0]
         var tokens: [String] = []
         for (index, customer) in customers.enumerated() {
@@ -184,7 +184,7 @@ extension LocalStore {
 
     private func statuses(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let index = try customer(call.parameters[0], call.environment)
         var wanted: Set<Int64> = []
         for (name, value) in request.query where name == "status" {

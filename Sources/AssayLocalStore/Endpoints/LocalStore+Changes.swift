@@ -18,7 +18,7 @@ extension LocalStore {
 
     mutating func consumption(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let found = try transaction(call.parameters[0], call.environment, bundle)
         let body = try request.object()
         guard body["customerConsented"]?.bool == true else { throw .invalidCustomerConsented }
@@ -57,7 +57,7 @@ extension LocalStore {
 
     mutating func setAccountToken(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let id = call.parameters[0]
         let found = try transaction(id, call.environment, bundle)
         guard found.transaction.originalTransactionId == id else {
@@ -98,7 +98,7 @@ extension LocalStore {
 
     mutating func extend(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let id = call.parameters[0]
         let index = try customer(
             id, call.environment, invalid: .invalidOriginalTransactionId,
@@ -138,7 +138,7 @@ extension LocalStore {
 
     mutating func massExtend(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let body = try request.object()
         let wanted = try ExtensionRequest(body)
         guard let product = body["productId"]?.string, !product.isEmpty else {
@@ -206,7 +206,7 @@ extension LocalStore {
         send(notification, customer: nil)
     }
 
-    func massExtendStatus(_ call: StoreCall) throws(AppleError) -> StoreAnswer {
+    func massExtendStatus(_ call: StoreCall) throws(AppleError) -> StoreResponse {
         let found = massExtensions.last {
             $0.environment == call.environment && $0.productId == call.parameters[0]
                 && $0.requestId == call.parameters[1]
@@ -227,7 +227,7 @@ extension LocalStore {
     /// migrations change nothing that entitles: they are answered with the present state.
     mutating func advancedCommerce(
         _ call: StoreCall, _ bundle: String
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let found = try transaction(call.parameters[0], call.environment, bundle)
         let (index, name) = (found.customer, found.transaction.name)
         switch call.variant {

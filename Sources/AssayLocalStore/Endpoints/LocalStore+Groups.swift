@@ -25,7 +25,7 @@ extension LocalStore {
     /// buyer and the customers in the seats.
     func groups(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         guard call.environment == .sandbox else { return .bare(404) }
         if call.variant == "members" { return try members(call, request, bundle) }
         let index = try customer(call.parameters[0], call.environment)
@@ -47,7 +47,7 @@ extension LocalStore {
 
     private func members(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let subscription = try subscription(call.parameters[0], call.environment, bundle)
         let owner = customers[subscription.customer].life.identity.appTransactionId
         let all =
@@ -84,7 +84,7 @@ extension LocalStore {
 
     mutating func seats(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         guard call.environment == .sandbox else { return .bare(404) }
         let id = call.parameters[0]
         let found = try subscription(id, call.environment, bundle).subscription
@@ -118,7 +118,7 @@ extension LocalStore {
 
     private mutating func claim(
         _ id: String, _ request: StoreRequest, _ claims: [SeatClaim], available: Int64
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let body = try request.object()
         guard let name = body["requestIdentifier"]?.string, UUIDText.isValid(name) else {
             throw .invalidRequestIdentifier

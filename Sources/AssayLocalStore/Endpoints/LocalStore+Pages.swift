@@ -6,7 +6,7 @@ import AssayModels
 extension LocalStore {
     func history(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let index = try customer(call.parameters[0], call.environment)
         let query = try HistoryQuery(request.query)
         let finished = customers[index].finished
@@ -25,7 +25,7 @@ extension LocalStore {
 
     func refunds(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let index = try customer(call.parameters[0], call.environment)
         let query = try HistoryQuery(request.query)
         let all = customers[index].transactions(call.environment).filter {
@@ -40,7 +40,7 @@ extension LocalStore {
     private func answer(
         _ page: HistoryPage, _ all: [StoredTransaction], _ asked: Revision?, _ index: Int,
         _ call: StoreCall, _ bundle: String, _ fault: StoreFault?, hasApp: Bool
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         var page = page
         switch fault?.page {
         case .endless:
@@ -79,7 +79,7 @@ extension LocalStore {
 
     func notificationHistory(
         _ call: StoreCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let body = try request.object()
         guard let start = body["startDate"]?.int64 else { throw .invalidStartDate }
         guard let end = body["endDate"]?.int64 else { throw .invalidEndDate }
@@ -120,7 +120,7 @@ extension LocalStore {
 
     mutating func testNotification(
         _ call: StoreCall, _ bundle: String
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         guard settings.target(call.environment) != nil, bundle == settings.bundleId else {
             throw .notificationURLNotFound
         }
@@ -137,7 +137,7 @@ extension LocalStore {
 
     func testNotificationStatus(
         _ call: StoreCall, _ bundle: String
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let token = call.parameters[0]
         guard token.utf8.count > 36, token.contains("_") else {
             throw .invalidTestNotificationToken

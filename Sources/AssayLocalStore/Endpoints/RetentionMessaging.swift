@@ -28,7 +28,7 @@ struct RetentionMessaging: Sendable {
     mutating func answer(
         _ call: StoreCall, _ request: StoreRequest, at now: Timestamp, hasPassed: Bool,
         isKnownTransaction: Bool
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         switch (call.variant, call.parameters.count) {
         case ("image", 1): return try image(call, request)
         case ("message", 1): return try message(call, request)
@@ -45,7 +45,7 @@ struct RetentionMessaging: Sendable {
 
     private mutating func image(
         _ call: StoreCall, _ request: StoreRequest
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let id = call.parameters[0].lowercased()
         switch call.method {
         case .get where id == "list":
@@ -81,7 +81,7 @@ struct RetentionMessaging: Sendable {
 
     private mutating func message(
         _ call: StoreCall, _ request: StoreRequest
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let id = call.parameters[0].lowercased()
         switch call.method {
         case .get where id == "list":
@@ -123,7 +123,7 @@ struct RetentionMessaging: Sendable {
 
     private mutating func standard(
         _ call: StoreCall, _ request: StoreRequest
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         let key = call.parameters.joined(separator: "/")
         switch call.method {
         case .put:
@@ -145,7 +145,7 @@ struct RetentionMessaging: Sendable {
 
     private mutating func realtime(
         _ call: StoreCall, _ request: StoreRequest, hasPassed: Bool
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         switch call.method {
         case .put:
             guard let url = try request.object()["realtimeURL"]?.string, url.utf8.count <= 256,
@@ -167,7 +167,7 @@ struct RetentionMessaging: Sendable {
 
     private mutating func performanceTest(
         _ call: StoreCall, _ now: Timestamp, _ isKnownTransaction: Bool
-    ) throws(AppleError) -> StoreAnswer {
+    ) throws(AppleError) -> StoreResponse {
         if call.method == .get, call.parameters.first == "result" {
             guard let url = tests[call.parameters[1]] else { throw .performanceTestNotFound }
             return .json { answer in

@@ -4,7 +4,7 @@ import AssayIO
 /// An answer that a fault delays, slows or cuts. Used on its loop's thread.
 enum SlowAnswer {
     static func send(
-        _ answer: HTTPResponse, _ delivery: StoreAnswer.Delivery, _ reply: HTTPReply,
+        _ answer: HTTPResponse, _ delivery: StoreResponse.Delivery, _ reply: HTTPReply,
         on loop: EventLoop
     ) {
         guard let timer = try? AssayIO.Timer(on: loop) else { return reply.close() }
@@ -14,7 +14,7 @@ enum SlowAnswer {
     }
 
     private static func write(
-        _ bytes: [UInt8], _ delivery: StoreAnswer.Delivery, _ reply: HTTPReply,
+        _ bytes: [UInt8], _ delivery: StoreResponse.Delivery, _ reply: HTTPReply,
         _ timer: AssayIO.Timer
     ) {
         let part = bytes.prefix(delivery.cut ?? bytes.count)

@@ -112,8 +112,8 @@ final class StoreOwner: HTTPSite {
         HTTPResponse(.problem(status, reason))
     }
 
-    private func send(_ answer: StoreAnswer, _ reply: HTTPReply) {
-        guard answer.delivery != StoreAnswer.Delivery() else {
+    private func send(_ answer: StoreResponse, _ reply: HTTPReply) {
+        guard answer.delivery != StoreResponse.Delivery() else {
             return reply.send(HTTPResponse(answer))
         }
         SlowAnswer.send(HTTPResponse(answer), answer.delivery, reply, on: loop)
@@ -176,7 +176,7 @@ extension StoreRequest {
 }
 
 extension HTTPResponse {
-    fileprivate init(_ answer: StoreAnswer) {
+    fileprivate init(_ answer: StoreResponse) {
         self.init(
             answer.status, contentType: answer.body.isEmpty ? nil : answer.type,
             fields: answer.fields, body: answer.body)

@@ -17,7 +17,7 @@ struct StoreRequest: Sendable {
 }
 
 /// The answer to a request.
-struct StoreAnswer: Sendable {
+struct StoreResponse: Sendable {
     var status = 200
     var type = "application/json"
     var fields: [(name: String, value: String)] = []
@@ -35,15 +35,15 @@ struct StoreAnswer: Sendable {
     }
 
     /// An answer without a body.
-    static func bare(_ status: Int) -> StoreAnswer { StoreAnswer(status: status, type: "") }
+    static func bare(_ status: Int) -> StoreResponse { StoreResponse(status: status, type: "") }
 
-    static func json(_ status: Int = 200, _ content: (inout JSONWriter) -> Void) -> StoreAnswer {
+    static func json(_ status: Int = 200, _ content: (inout JSONWriter) -> Void) -> StoreResponse {
         var writer = JSONWriter()
         writer.object(content)
-        return StoreAnswer(status: status, body: writer.text)
+        return StoreResponse(status: status, body: writer.text)
     }
 
-    static func error(_ error: AppleError) -> StoreAnswer {
+    static func error(_ error: AppleError) -> StoreResponse {
         json(error.status) { object in
             object.member("errorCode", Int64(error.rawValue))
             object.member("errorMessage", error.message)
@@ -51,7 +51,7 @@ struct StoreAnswer: Sendable {
     }
 
     /// An error of the store's own calls.
-    static func problem(_ status: Int, _ reason: String) -> StoreAnswer {
+    static func problem(_ status: Int, _ reason: String) -> StoreResponse {
         json(status) { $0.member("error", reason) }
     }
 }
