@@ -237,7 +237,7 @@ struct SignatureCheckTests {
             let path = "/sandbox/inApps/v1/messaging/message/\(id)"
             let body = #"{"header":"Stay","body":"Half price"}"#
             store.store.messaging[.sandbox] = RetentionMessaging()
-            let call = try #require(StoreCall(.put, path: path))
+            let call = try #require(EndpointCall(.put, path: path))
             _ = try store.store.messaging[.sandbox]?.answer(
                 call,
                 StoreRequest(

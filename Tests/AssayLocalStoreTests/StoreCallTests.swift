@@ -67,7 +67,7 @@ struct StoreCallTests {
     @Test("a path is one endpoint's or none's")
     func paths() {
         for (method, path, endpoint) in Self.paths {
-            #expect(StoreCall(method, path: path)?.endpoint == endpoint, "\(method) \(path)")
+            #expect(EndpointCall(method, path: path)?.endpoint == endpoint, "\(method) \(path)")
         }
         let found = Set(Self.paths.compactMap(\.2))
         #expect(found == Set(StoreEndpoint.allCases), "each endpoint has a path here")

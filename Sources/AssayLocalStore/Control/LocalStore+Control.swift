@@ -21,7 +21,7 @@ enum StoreReply: Sendable {
 /// The store's own calls, by which a test moves time, adds customers and injects faults.
 extension LocalStore {
     mutating func reply(to request: StoreRequest) -> StoreReply {
-        if let call = StoreCall(request.method, path: request.path) {
+        if let call = EndpointCall(request.method, path: request.path) {
             return .answer(answer(call, request))
         }
         do throws(StoreProblem) {

@@ -144,7 +144,7 @@ struct FaultList: Sendable {
     mutating func removeAll() { faults = [] }
 
     /// The fault of a request; it counts.
-    mutating func take(_ call: StoreCall) -> StoreFault? {
+    mutating func take(_ call: EndpointCall) -> StoreFault? {
         let index = faults.firstIndex { fault in
             fault.endpoint ?? call.endpoint == call.endpoint
                 && fault.environment ?? call.environment == call.environment

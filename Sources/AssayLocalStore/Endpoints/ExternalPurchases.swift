@@ -23,7 +23,7 @@ struct ExternalPurchaseReports: Sendable {
 /// The External Purchase Server API. Known from the documentation.
 extension LocalStore {
     mutating func externalPurchases(
-        _ call: StoreCall, _ request: StoreRequest
+        _ call: EndpointCall, _ request: StoreRequest
     ) throws(AppleError) -> StoreResponse {
         if let name = call.parameters.first {
             guard let report = externalReports[call.environment, name] else { return .bare(404) }

@@ -5,7 +5,7 @@ import AssayModels
 /// The calls of the App Store Server API.
 extension LocalStore {
     /// Answers a call: faults first, then the token, the rate limit and the endpoint.
-    mutating func answer(_ call: StoreCall, _ request: StoreRequest) -> StoreResponse {
+    mutating func answer(_ call: EndpointCall, _ request: StoreRequest) -> StoreResponse {
         let fault = faults.take(call)
         var answer: StoreResponse
         var reason: String?
@@ -36,7 +36,7 @@ extension LocalStore {
     }
 
     private mutating func answer(
-        _ call: StoreCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
+        _ call: EndpointCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
     ) -> StoreResponse {
         if settings.limitsRates,
             let next = limits.take(call.endpoint, call.environment, at: request.time)
@@ -53,7 +53,7 @@ extension LocalStore {
     }
 
     private mutating func route(
-        _ call: StoreCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
+        _ call: EndpointCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
     ) throws(AppleError) -> StoreResponse {
         switch call.endpoint {
         case .statuses: return try statuses(call, request, bundle, fault)
@@ -137,7 +137,7 @@ extension LocalStore {
     // MARK: Single answers
 
     private func transaction(
-        _ call: StoreCall, _ bundle: String, _ fault: StoreFault?
+        _ call: EndpointCall, _ bundle: String, _ fault: StoreFault?
     ) throws(AppleError) -> StoreResponse {
         let found = try transaction(call.parameters[0], call.environment, bundle)
         let token = try signed(found.transaction, of: found.customer, fault)
@@ -145,7 +145,7 @@ extension LocalStore {
     }
 
     private func appTransaction(
-        _ call: StoreCall, _ bundle: String
+        _ call: EndpointCall, _ bundle: String
     ) throws(AppleError) -> StoreResponse {
         let index = try customer(call.parameters[0], call.environment)
         guard bundle == settings.bundleId else { throw .transactionIdNotFound }
@@ -156,14 +156,14 @@ extension LocalStore {
     }
 
     private mutating func finish(
-        _ call: StoreCall, _ bundle: String
+        _ call: EndpointCall, _ bundle: String
     ) throws(AppleError) -> StoreResponse {
         let found = try transaction(call.parameters[0], call.environment, bundle)
         customers[found.customer].finished.insert(found.transaction.name)
         return .bare(200)
     }
 
-    private func order(_ call: StoreCall, _ bundle: String) throws(AppleError) -> StoreResponse {
+    private func order(_ call: EndpointCall, _ bundle: String) throws(AppleError) -> StoreResponse {
         let order = call.parameters[0]
         var tokens: [String] = []
         for (index, customer) in customers.enumerated() {
@@ -183,7 +183,7 @@ extension LocalStore {
     // MARK: Statuses
 
     private func statuses(
-        _ call: StoreCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
+        _ call: EndpointCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
     ) throws(AppleError) -> StoreResponse {
         let index = try customer(call.parameters[0], call.environment)
         var wanted: Set<Int64> = []

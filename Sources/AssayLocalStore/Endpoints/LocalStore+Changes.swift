@@ -17,7 +17,7 @@ extension LocalStore {
     // MARK: Consumption and account tokens
 
     mutating func consumption(
-        _ call: StoreCall, _ request: StoreRequest, _ bundle: String
+        _ call: EndpointCall, _ request: StoreRequest, _ bundle: String
     ) throws(AppleError) -> StoreResponse {
         let found = try transaction(call.parameters[0], call.environment, bundle)
         let body = try request.object()
@@ -56,7 +56,7 @@ extension LocalStore {
     }
 
     mutating func setAccountToken(
-        _ call: StoreCall, _ request: StoreRequest, _ bundle: String
+        _ call: EndpointCall, _ request: StoreRequest, _ bundle: String
     ) throws(AppleError) -> StoreResponse {
         let id = call.parameters[0]
         let found = try transaction(id, call.environment, bundle)
@@ -97,7 +97,7 @@ extension LocalStore {
     }
 
     mutating func extend(
-        _ call: StoreCall, _ request: StoreRequest, _ bundle: String
+        _ call: EndpointCall, _ request: StoreRequest, _ bundle: String
     ) throws(AppleError) -> StoreResponse {
         let id = call.parameters[0]
         let index = try customer(
@@ -137,7 +137,7 @@ extension LocalStore {
     }
 
     mutating func massExtend(
-        _ call: StoreCall, _ request: StoreRequest, _ bundle: String
+        _ call: EndpointCall, _ request: StoreRequest, _ bundle: String
     ) throws(AppleError) -> StoreResponse {
         let body = try request.object()
         let wanted = try ExtensionRequest(body)
@@ -206,7 +206,7 @@ extension LocalStore {
         send(notification, customer: nil)
     }
 
-    func massExtendStatus(_ call: StoreCall) throws(AppleError) -> StoreResponse {
+    func massExtendStatus(_ call: EndpointCall) throws(AppleError) -> StoreResponse {
         let found = massExtensions.last {
             $0.environment == call.environment && $0.productId == call.parameters[0]
                 && $0.requestId == call.parameters[1]
@@ -226,7 +226,7 @@ extension LocalStore {
     /// Cancel and revoke change the subscription, a refund the transaction. Metadata, prices and
     /// migrations change nothing that entitles: they are answered with the present state.
     mutating func advancedCommerce(
-        _ call: StoreCall, _ bundle: String
+        _ call: EndpointCall, _ bundle: String
     ) throws(AppleError) -> StoreResponse {
         let found = try transaction(call.parameters[0], call.environment, bundle)
         let (index, name) = (found.customer, found.transaction.name)

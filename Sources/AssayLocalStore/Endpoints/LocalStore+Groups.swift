@@ -24,7 +24,7 @@ extension LocalStore {
     /// A group has the original transaction id of its subscription as its id. Its members are the
     /// buyer and the customers in the seats.
     func groups(
-        _ call: StoreCall, _ request: StoreRequest, _ bundle: String
+        _ call: EndpointCall, _ request: StoreRequest, _ bundle: String
     ) throws(AppleError) -> StoreResponse {
         guard call.environment == .sandbox else { return .bare(404) }
         if call.variant == "members" { return try members(call, request, bundle) }
@@ -46,7 +46,7 @@ extension LocalStore {
     }
 
     private func members(
-        _ call: StoreCall, _ request: StoreRequest, _ bundle: String
+        _ call: EndpointCall, _ request: StoreRequest, _ bundle: String
     ) throws(AppleError) -> StoreResponse {
         let subscription = try subscription(call.parameters[0], call.environment, bundle)
         let owner = customers[subscription.customer].life.identity.appTransactionId
@@ -83,7 +83,7 @@ extension LocalStore {
     // MARK: Seats
 
     mutating func seats(
-        _ call: StoreCall, _ request: StoreRequest, _ bundle: String
+        _ call: EndpointCall, _ request: StoreRequest, _ bundle: String
     ) throws(AppleError) -> StoreResponse {
         guard call.environment == .sandbox else { return .bare(404) }
         let id = call.parameters[0]

@@ -5,7 +5,7 @@ import AssayModels
 /// The endpoints that answer in pages.
 extension LocalStore {
     func history(
-        _ call: StoreCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
+        _ call: EndpointCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
     ) throws(AppleError) -> StoreResponse {
         let index = try customer(call.parameters[0], call.environment)
         let query = try HistoryQuery(request.query)
@@ -24,7 +24,7 @@ extension LocalStore {
     }
 
     func refunds(
-        _ call: StoreCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
+        _ call: EndpointCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
     ) throws(AppleError) -> StoreResponse {
         let index = try customer(call.parameters[0], call.environment)
         let query = try HistoryQuery(request.query)
@@ -39,7 +39,7 @@ extension LocalStore {
 
     private func answer(
         _ page: HistoryPage, _ all: [StoredTransaction], _ asked: Revision?, _ index: Int,
-        _ call: StoreCall, _ bundle: String, _ fault: StoreFault?, hasApp: Bool
+        _ call: EndpointCall, _ bundle: String, _ fault: StoreFault?, hasApp: Bool
     ) throws(AppleError) -> StoreResponse {
         var page = page
         switch fault?.page {
@@ -78,7 +78,7 @@ extension LocalStore {
     private static let day: Int64 = 86_400_000
 
     func notificationHistory(
-        _ call: StoreCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
+        _ call: EndpointCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
     ) throws(AppleError) -> StoreResponse {
         let body = try request.object()
         guard let start = body["startDate"]?.int64 else { throw .invalidStartDate }
@@ -119,7 +119,7 @@ extension LocalStore {
     }
 
     mutating func testNotification(
-        _ call: StoreCall, _ bundle: String
+        _ call: EndpointCall, _ bundle: String
     ) throws(AppleError) -> StoreResponse {
         guard settings.target(call.environment) != nil, bundle == settings.bundleId else {
             throw .notificationURLNotFound
@@ -136,7 +136,7 @@ extension LocalStore {
     }
 
     func testNotificationStatus(
-        _ call: StoreCall, _ bundle: String
+        _ call: EndpointCall, _ bundle: String
     ) throws(AppleError) -> StoreResponse {
         let token = call.parameters[0]
         guard token.utf8.count > 36, token.contains("_") else {

@@ -26,7 +26,7 @@ struct RetentionMessaging: Sendable {
     private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
     mutating func answer(
-        _ call: StoreCall, _ request: StoreRequest, at now: Timestamp, hasPassed: Bool,
+        _ call: EndpointCall, _ request: StoreRequest, at now: Timestamp, hasPassed: Bool,
         isKnownTransaction: Bool
     ) throws(AppleError) -> StoreResponse {
         switch (call.variant, call.parameters.count) {
@@ -44,7 +44,7 @@ struct RetentionMessaging: Sendable {
     // MARK: Images and messages
 
     private mutating func image(
-        _ call: StoreCall, _ request: StoreRequest
+        _ call: EndpointCall, _ request: StoreRequest
     ) throws(AppleError) -> StoreResponse {
         let id = call.parameters[0].lowercased()
         switch call.method {
@@ -80,7 +80,7 @@ struct RetentionMessaging: Sendable {
     }
 
     private mutating func message(
-        _ call: StoreCall, _ request: StoreRequest
+        _ call: EndpointCall, _ request: StoreRequest
     ) throws(AppleError) -> StoreResponse {
         let id = call.parameters[0].lowercased()
         switch call.method {
@@ -122,7 +122,7 @@ struct RetentionMessaging: Sendable {
     // MARK: Defaults, the realtime URL, performance tests
 
     private mutating func standard(
-        _ call: StoreCall, _ request: StoreRequest
+        _ call: EndpointCall, _ request: StoreRequest
     ) throws(AppleError) -> StoreResponse {
         let key = call.parameters.joined(separator: "/")
         switch call.method {
@@ -144,7 +144,7 @@ struct RetentionMessaging: Sendable {
     }
 
     private mutating func realtime(
-        _ call: StoreCall, _ request: StoreRequest, hasPassed: Bool
+        _ call: EndpointCall, _ request: StoreRequest, hasPassed: Bool
     ) throws(AppleError) -> StoreResponse {
         switch call.method {
         case .put:
@@ -166,7 +166,7 @@ struct RetentionMessaging: Sendable {
     }
 
     private mutating func performanceTest(
-        _ call: StoreCall, _ now: Timestamp, _ isKnownTransaction: Bool
+        _ call: EndpointCall, _ now: Timestamp, _ isKnownTransaction: Bool
     ) throws(AppleError) -> StoreResponse {
         if call.method == .get, call.parameters.first == "result" {
             guard let url = tests[call.parameters[1]] else { throw .performanceTestNotFound }

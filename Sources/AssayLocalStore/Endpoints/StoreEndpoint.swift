@@ -44,7 +44,7 @@ enum APIEnvironment: String, CaseIterable, Sendable {
 }
 
 /// A call of an endpoint: what the method and the path say.
-struct StoreCall: Sendable {
+struct EndpointCall: Sendable {
     var endpoint: StoreEndpoint
     var environment: APIEnvironment
     var method: StoreMethod
@@ -62,7 +62,7 @@ enum StoreMethod: String, Sendable {
     case delete = "DELETE"
 }
 
-extension StoreCall {
+extension EndpointCall {
     /// Finds the call. Returns nil for a path that no endpoint has.
     init?(_ method: StoreMethod, path: String) {
         var parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
