@@ -8,7 +8,7 @@ extension LocalStore {
         _ call: EndpointCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
     ) throws(AppleError) -> StoreResponse {
         let index = try customer(call.parameters[0], call.environment)
-        let query = try HistoryQuery(request.query)
+        let query = try HistoryParameters(request.query)
         let finished = customers[index].finished
         let all = customers[index].transactions(call.environment).filter { transaction in
             // Version 1 forgets consumables when the app has finished them.
@@ -27,7 +27,7 @@ extension LocalStore {
         _ call: EndpointCall, _ request: StoreRequest, _ bundle: String, _ fault: StoreFault?
     ) throws(AppleError) -> StoreResponse {
         let index = try customer(call.parameters[0], call.environment)
-        let query = try HistoryQuery(request.query)
+        let query = try HistoryParameters(request.query)
         let all = customers[index].transactions(call.environment).filter {
             $0.bundleId == bundle && $0.revocationDate != nil
         }

@@ -1,7 +1,7 @@
 import AssayMint
 
 /// The parameters of a transaction history.
-struct HistoryQuery: Sendable {
+struct HistoryParameters: Sendable {
     var revision: Revision?
     private(set) var isDescending = false
     private var startDate = Int64.min
