@@ -142,7 +142,7 @@ struct ExplanationHTML {
                 "<p>The newest \(content.records.count); \(omitted.grouped) are left out. "
                 + "<code>assay verify</code> prints all.</p>"
         }
-        text += Timeline(records: content.records).html
+        text += PurchaseChart(records: content.records).html
         let head = ["product", "transaction", "bought", "expires", "remarks"]
         text +=
             "<div class=\"scroll\"><table class=\"wide records\"><tr class=\"head\">"
