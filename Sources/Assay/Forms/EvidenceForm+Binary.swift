@@ -89,7 +89,7 @@ extension EvidenceForm {
         case 0x02: return privateKey
         default: break
         }
-        if let count, let size = ReceiptSample.size(of: head), count < size {
+        if let count, let size = ReceiptPrefix.size(of: head), count < size {
             return cut(count, of: size)
         }
         return EvidenceForm(

@@ -84,7 +84,7 @@ extension EvidenceForm {
 
     /// Base64 of something else than DER, JSON or a property list: of base64, for example.
     static func base64(_ text: FormText) -> EvidenceForm? {
-        let head = text.slice.prefix(FormLimits.sampleBytes)
+        let head = text.slice.prefix(FormLimits.prefixBytes)
         guard head.count >= 8, let isURL = alphabet(of: head) else { return nil }
         // Base64 of MI and of eyJ.
         if text.starts("TUl") || text.starts("ZXlK") {

@@ -5,7 +5,7 @@ import AssayModels
 extension EvidenceForm {
     /// A text that begins with a brace: JSON, or the property list of an old receipt.
     static func object(_ text: FormText) -> EvidenceForm {
-        if EvidenceShape.detect(Array(text.slice.prefix(FormLimits.sampleBytes)).span)
+        if EvidenceShape.detect(Array(text.slice.prefix(FormLimits.prefixBytes)).span)
             == .transactionReceipt
         {
             return transactionReceipt("text with an equals sign after its first name")

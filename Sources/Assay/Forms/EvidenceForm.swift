@@ -164,7 +164,7 @@ package struct EvidenceForm: Equatable, Sendable {
         case UInt8(ascii: "["): return list(text)
         default: break
         }
-        if text.starts("MI") { return receipt(ReceiptSample(text, of: count)) }
+        if text.starts("MI") { return receipt(ReceiptPrefix(text, of: count)) }
         if text.starts("ey") || text.starts("ew") { return token(text) }
         return base64(text) ?? field(text)
             ?? EvidenceForm(
@@ -180,7 +180,7 @@ package enum FormLimits {
     package static let headBytes = 64 << 10
     /// The first bytes of a receipt that are kept while it arrives. Of its base64 one character in
     /// 32 is + or /, so a mistake with these shows.
-    static let sampleBytes = 4 << 10
+    static let prefixBytes = 4 << 10
     /// A provisioning profile's property list begins after the headers of CMS.
     static let propertyListOffset = 256
     /// Members of a JSON object that are looked at. The forms are known by members that are

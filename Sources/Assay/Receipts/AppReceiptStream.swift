@@ -23,7 +23,7 @@ public struct AppReceiptStream: Sendable {
     private var feeder = ChunkFeeder()
     private var refusal: Refusal?
     /// The first bytes, for the text of a refusal.
-    private var sample = ReceiptSample()
+    private var prefix = ReceiptPrefix()
     /// The offset of the chunk that is read.
     private var position = 0
     /// The octets of the receipt that were read.
@@ -78,7 +78,7 @@ public struct AppReceiptStream: Sendable {
     public var heldBytes: Int {
         let bytes =
             Self.ownBytes + feeder.heldBytes + reader.heldBytes + reader.content.heldBytes
-            + sample.heldBytes
+            + prefix.heldBytes
         switch encoding {
         case .wrapper(let text), .other(let text, _): return bytes + text.capacity
         case .unknown, .der, .base64: return bytes
@@ -90,7 +90,7 @@ public struct AppReceiptStream: Sendable {
 
     /// Receives the next bytes.
     public mutating func receive(_ chunk: Span<UInt8>) {
-        sample.receive(chunk)
+        prefix.receive(chunk)
         begin(chunk)
     }
 
@@ -117,7 +117,7 @@ public struct AppReceiptStream: Sendable {
         return copy.prepare(at: now, unknownChains: unknownChains)
     }
 
-    /// Prepares the answer to a receipt that is in memory. Takes no sample of one that is read.
+    /// Prepares the answer to a receipt that is in memory. Keeps no prefix of one that is read.
     mutating func prepare(
         whole evidence: Span<UInt8>, at now: Timestamp, unknownChains: UnknownChainPolicy
     ) -> PreparedVerification {
@@ -127,7 +127,7 @@ public struct AppReceiptStream: Sendable {
         } catch {
             refusal = error
         }
-        if refusal != nil { sample.receive(evidence) }
+        if refusal != nil { prefix.receive(evidence) }
         return prepare(at: now, unknownChains: unknownChains)
     }
 
@@ -168,14 +168,14 @@ public struct AppReceiptStream: Sendable {
         switch encoding {
         case .unknown: return .detect([], of: 0)
         // The octet of a SEQUENCE is also the digit 0.
-        case .der where sample.count > 0:
-            return .receipt(der: sample) ?? .detect(sample.prefix, of: sample.count)
-        case .base64 where sample.count > 0: return .receipt(sample)
+        case .der where prefix.totalCount > 0:
+            return .receipt(der: prefix) ?? .detect(prefix.bytes, of: prefix.totalCount)
+        case .base64 where prefix.totalCount > 0: return .receipt(prefix)
         // It was read, and refused for another reason.
         case .der, .base64: return nil
         case .wrapper(let text):
             let head = Array(text.prefix(FormLimits.headBytes))
-            return .detect(head, of: max(sample.count, text.count))
+            return .detect(head, of: max(prefix.totalCount, text.count))
         case .other(let head, let count): return .detect(head, of: count)
         }
     }
@@ -202,7 +202,7 @@ public struct AppReceiptStream: Sendable {
                     // error in them takes precedence.
                     try feed(octets.span)
                     if case .invalidCharacter(let offset) = error {
-                        sample.fault = (chunk[offset - position], offset)
+                        prefix.fault = (chunk[offset - position], offset)
                     }
                     throw Self.malformed(error)
                 }
@@ -261,14 +261,14 @@ public struct AppReceiptStream: Sendable {
         }
         if case .base64(var stream) = encoding {
             var last: [UInt8] = []
-            sample.octets = octets
+            prefix.octets = octets
             do throws(Base64Error) {
                 try stream.finish(into: &last)
             } catch {
                 throw Self.malformed(error)
             }
             try feed(last.span)
-            sample.octets = octets
+            prefix.octets = octets
         }
         guard try feeder.finish(&reader) else {
             throw Refusal(.malformed, "the receipt ends too early")

@@ -1,14 +1,14 @@
 import AssayBytes
 
-/// What is known about a receipt that could not be read: its first bytes and its size.
+/// The first bytes of a receipt and its size, to name the form of one that can't be read.
 ///
-/// `AppReceiptStream` collects it while a receipt arrives, and `EvidenceForm` takes it from a whole
-/// text. Only then it is examined.
-struct ReceiptSample: Sendable {
-    /// The first bytes, at most `FormLimits.sampleBytes`.
-    private(set) var prefix: [UInt8] = []
+/// `AppReceiptStream` collects it while a receipt arrives; `EvidenceForm` takes it from a whole
+/// text. Neither examines it before the receipt turns out to be unreadable.
+struct ReceiptPrefix: Sendable {
+    /// The first bytes, at most `FormLimits.prefixBytes`.
+    private(set) var bytes: [UInt8] = []
     /// All bytes so far.
-    private(set) var count = 0
+    private(set) var totalCount = 0
     /// The first character that is neither a digit, nor padding, nor white space, if it is after
     /// the prefix.
     var fault: (byte: UInt8, offset: Int)?
@@ -19,10 +19,10 @@ struct ReceiptSample: Sendable {
 
     init() {}
 
-    /// Takes the sample of a text that begins like base64 of a receipt.
+    /// Takes the prefix of a text that begins like base64 of a receipt.
     init(_ text: FormText, of count: Int) {
-        prefix = Array(text.slice.prefix(FormLimits.sampleBytes))
-        self.count = count
+        bytes = Array(text.slice.prefix(FormLimits.prefixBytes))
+        totalCount = count
         start = text.offset
         fault = text.slice.firstIndex(where: Self.isFault).map { (text[$0], $0) }
         guard text.isWhole else { return }
@@ -31,13 +31,13 @@ struct ReceiptSample: Sendable {
 
     /// Notes the next bytes of a receipt.
     mutating func receive(_ chunk: Span<UInt8>) {
-        count += chunk.count
-        let missing = FormLimits.sampleBytes - prefix.count
+        totalCount += chunk.count
+        let missing = FormLimits.prefixBytes - bytes.count
         guard missing > 0 else { return }
-        prefix.append(contentsOf: chunk.array(0..<min(missing, chunk.count)))
+        bytes.append(contentsOf: chunk.array(0..<min(missing, chunk.count)))
     }
 
-    var heldBytes: Int { prefix.capacity }
+    var heldBytes: Int { bytes.capacity }
 
     /// The number of octets that an outer element has by its header; nil for an indefinite length.
     static func size(of head: [UInt8]) -> Int? {
@@ -51,8 +51,8 @@ struct ReceiptSample: Sendable {
     /// became spaces are as far from each other as a line is long; those that were `+` are
     /// anywhere.
     fileprivate var suspiciousSpace: Int? {
-        let end = (prefix.lastIndex { !$0.isWhiteSpace }).map { $0 + 1 } ?? 0
-        let spaces = prefix[..<end].indices.filter { prefix[$0] == UInt8(ascii: " ") }
+        let end = (bytes.lastIndex { !$0.isWhiteSpace }).map { $0 + 1 } ?? 0
+        let spaces = bytes[..<end].indices.filter { bytes[$0] == UInt8(ascii: " ") }
         guard let first = spaces.first else { return nil }
         let isRegular =
             spaces.count > 1 && zip(spaces, spaces.dropFirst()).allSatisfy { $1 - $0 == first + 1 }
@@ -61,7 +61,7 @@ struct ReceiptSample: Sendable {
 
     /// The first character that base64 can't have.
     fileprivate var firstFault: (byte: UInt8, offset: Int)? {
-        prefix.firstIndex(where: Self.isFault).map { (prefix[$0], start + $0) } ?? fault
+        bytes.firstIndex(where: Self.isFault).map { (bytes[$0], start + $0) } ?? fault
     }
 
     private static func isFault(_ byte: UInt8) -> Bool {
@@ -71,29 +71,29 @@ struct ReceiptSample: Sendable {
 
 extension EvidenceForm {
     /// The form of base64 that begins like a receipt.
-    static func receipt(_ sample: ReceiptSample) -> EvidenceForm {
-        if let (byte, offset) = sample.firstFault { return receipt(byte, offset) }
-        let digits = sample.prefix.filter(\.isStandardBase64)
+    static func receipt(_ prefix: ReceiptPrefix) -> EvidenceForm {
+        if let (byte, offset) = prefix.firstFault { return receipt(byte, offset) }
+        let digits = prefix.bytes.filter(\.isStandardBase64)
         let whole = Array(digits.prefix(digits.count / 4 * 4))
         let head = (try? Base64.decode(whole.span)) ?? []
         if head.count >= 2, let form = binary(head, of: nil), form.name != .appReceipt {
             return form.inside("base64 of ")
         }
-        let size = ReceiptSample.size(of: head)
-        if let offset = sample.suspiciousSpace, size == nil || sample.octets != size {
+        let size = ReceiptPrefix.size(of: head)
+        if let offset = prefix.suspiciousSpace, size == nil || prefix.octets != size {
             return EvidenceForm(
                 .spaces,
                 "spaces inside base64 (the first at offset \(offset)): a form decoder turned + "
                     + "into spaces; percent-encode the value, or send JSON")
         }
-        if let size, let octets = sample.octets, octets < size { return cut(octets, of: size) }
+        if let size, let octets = prefix.octets, octets < size { return cut(octets, of: size) }
         return EvidenceForm(
             .appReceipt, "an app receipt (base64 that begins with MI)", of: .appReceipt)
     }
 
     /// The form of DER that could not be read.
-    static func receipt(der sample: ReceiptSample) -> EvidenceForm? {
-        sample.prefix.count < 2 ? nil : der(sample.prefix, of: sample.count)
+    static func receipt(der prefix: ReceiptPrefix) -> EvidenceForm? {
+        prefix.bytes.count < 2 ? nil : der(prefix.bytes, of: prefix.totalCount)
     }
 
     static func cut(_ octets: Int, of size: Int) -> EvidenceForm {
