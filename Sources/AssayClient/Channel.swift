@@ -25,14 +25,14 @@ package final class Channel: @unchecked Sendable {
     private enum State {
         /// Not connected: no request waits, or the next attempt is not due yet.
         case disconnected
-        case connecting(Connection)
-        case connected(Connection)
+        case connecting(ClientConnection)
+        case connected(ClientConnection)
         case closed
     }
 
     private var state = State.disconnected
     /// Connections that take no new requests and still have outstanding answers.
-    private var draining: [Connection] = []
+    private var draining: [ClientConnection] = []
     private var waiting = WaitingLine()
     private var backoff: Backoff
     /// The loop time at which the current connection opened.
@@ -198,7 +198,7 @@ package final class Channel: @unchecked Sendable {
 
     // MARK: Connections
 
-    private var connections: [Connection] {
+    private var connections: [ClientConnection] {
         switch state {
         case .connecting(let connection), .connected(let connection): draining + [connection]
         case .disconnected, .closed: draining
@@ -208,7 +208,7 @@ package final class Channel: @unchecked Sendable {
     private func connect() {
         let deadline = loop.now + options.connectTimeout.milliseconds
         do throws(LoopError) {
-            let connection = try Connection(
+            let connection = try ClientConnection(
                 to: endpoints[position], on: loop, tls: options.tls, limits: options.requestLimits,
                 window: InFlightWindow(
                     limit: options.inFlightLimit, adapts: options.longestWait != nil),
@@ -221,7 +221,7 @@ package final class Channel: @unchecked Sendable {
         }
     }
 
-    private func didHappen(_ event: Connection.Event, on connection: Connection) {
+    private func didHappen(_ event: ClientConnection.Event, on connection: ClientConnection) {
         switch event {
         case .opened:
             state = .connected(connection)
@@ -260,7 +260,7 @@ package final class Channel: @unchecked Sendable {
         }
     }
 
-    private func didEnd(_ connection: Connection, _ end: Connection.End) {
+    private func didEnd(_ connection: ClientConnection, _ end: ClientConnection.End) {
         let calls = connection.inFlight.values.sorted { $0.id < $1.id }
         if case .closed = state {
             for call in calls { call.end(.failure(.closed)) }

@@ -2,7 +2,7 @@ import AssayIO
 import AssayWire
 
 /// One connection and its calls in flight. Only the loop's thread uses it.
-final class Connection {
+final class ClientConnection {
     enum State {
         case connecting
         case open
@@ -50,7 +50,7 @@ final class Connection {
     private let codec = MessageCodec()
     private let decoder = FrameDecoder(limits: .response)
     private var stream: Stream?
-    private var handler: ((Connection, Event) -> Void)?
+    private var handler: ((ClientConnection, Event) -> Void)?
     /// The frames that the stream does not have yet.
     private var output: [UInt8] = []
     /// A failure before `Stream.connect` returned.
@@ -59,7 +59,7 @@ final class Connection {
     init(
         to endpoint: Endpoint, on loop: EventLoop, tls: TLSContext? = nil, limits: FrameLimits,
         window: InFlightWindow, readsEvidence: Bool = true,
-        connectDeadline: UInt64, handler: @escaping (Connection, Event) -> Void
+        connectDeadline: UInt64, handler: @escaping (ClientConnection, Event) -> Void
     ) throws(LoopError) {
         self.window = window
         self.loop = loop
