@@ -154,7 +154,7 @@ final class FakeClock: Sendable {
 }
 
 /// A transport that answers by a script, and keeps what it was asked.
-final class ScriptedTransport: Transport {
+final class ScriptedTransport: HTTPTransport {
     typealias Reply = Result<TransportAnswer, StoreTransportError>
 
     private let script: @Sendable (TransportRequest, Int) throws -> Reply

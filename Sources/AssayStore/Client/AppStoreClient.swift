@@ -18,7 +18,7 @@ public final class AppStoreClient: Sendable {
     /// The settings.
     public let configuration: StoreConfiguration
     private let verifier: Verifier
-    private let transport: any Transport
+    private let transport: any HTTPTransport
     private let clock: StoreClock
     private let tokens: StoreTokenSource
     private let gate = RateGate()
@@ -45,7 +45,7 @@ public final class AppStoreClient: Sendable {
     }
 
     init(
-        _ configuration: StoreConfiguration, verifier: Verifier, transport: any Transport,
+        _ configuration: StoreConfiguration, verifier: Verifier, transport: any HTTPTransport,
         clock: StoreClock = .system, retries: RetryPolicy = RetryPolicy()
     ) throws(StoreError) {
         try configuration.check()

@@ -13,7 +13,7 @@ struct CurlSettings: Sendable {
 }
 
 /// HTTP by libcurl, on an event loop of its own. Loads libcurl with the first instance.
-final class CurlTransport: Transport {
+final class CurlTransport: HTTPTransport {
     private let loop: EventLoop
     private let multi: LoopBound<CurlMulti>
     private let settings: CurlSettings

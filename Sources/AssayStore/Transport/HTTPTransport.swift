@@ -39,7 +39,7 @@ package struct TransportAnswer: Equatable, Sendable {
 }
 
 /// Sends HTTP requests.
-package protocol Transport: Sendable {
+package protocol HTTPTransport: Sendable {
     func send(_ request: TransportRequest) async throws(StoreTransportError) -> TransportAnswer
     /// Ends all transfers with `cancelled`, including later ones.
     func close()
