@@ -75,7 +75,7 @@ final class LoadLoop: @unchecked Sendable {
     }
 
     private func makeLink(on loop: EventLoop) -> any LoadLink {
-        switch settings.loadProtocol.transport {
+        switch settings.loadProtocol.framing {
         case .frames: FrameLink(settings, on: loop, owner: self)
         case .http1: HTTP1Link(settings, prepared, on: loop, owner: self)
         case .http2: HTTP2Link(settings, prepared, on: loop, owner: self)

@@ -31,7 +31,7 @@ package struct LoadSettings: Sendable {
 
     /// The depth as the protocol has it. Without a depth, clients of HTTP/1.1 do not pipeline.
     var inFlight: Int {
-        switch loadProtocol.transport {
+        switch loadProtocol.framing {
         case .frames, .http2: depth
         case .http1: depth == LoadLimits.openDepth ? 1 : depth
         case .stream: min(depth, LoadLimits.depth)

@@ -77,13 +77,13 @@ class HTTP2Link: SocketLink {
                 return Outcome.error("the stream was reset with the code \(code)")
             }
             let body = answered.answer.span
-            if form == .grpc {
+            if encoding == .grpc {
                 return reader.outcome(
                     status: answered.status, grpcStatus: answered.grpcStatus,
                     message: answered.grpcMessage, body, expectation)
             }
             return reader.outcome(
-                status: answered.status, body, isConnect: form == .connect, expectation)
+                status: answered.status, body, isConnect: encoding == .connect, expectation)
         }
         owner.take(outcome, of: ticket, from: self)
     }

@@ -20,17 +20,17 @@ package enum LoadProtocol: String, Sendable, CaseIterable {
     /// Connect with protobuf over HTTP/2.
     case connectH2 = "connect-h2"
 
-    /// What carries the requests.
-    enum Transport: Sendable {
+    /// How requests and answers are framed on the connection.
+    enum Framing: Sendable {
         case frames, http1, http2, stream
     }
 
-    /// What a request and its answer are.
-    enum Form: Sendable {
+    /// How a request and its answer are encoded.
+    enum Encoding: Sendable {
         case json, raw, grpc, connect
     }
 
-    var transport: Transport {
+    var framing: Framing {
         switch self {
         case .frames: .frames
         case .http, .httpRaw, .connect: .http1
@@ -39,8 +39,8 @@ package enum LoadProtocol: String, Sendable, CaseIterable {
         }
     }
 
-    /// The form of requests; frames have their own.
-    var form: Form {
+    /// The encoding of requests; frames have their own.
+    var encoding: Encoding {
         switch self {
         case .http, .h2: .json
         case .httpRaw, .h2Raw: .raw
@@ -51,7 +51,7 @@ package enum LoadProtocol: String, Sendable, CaseIterable {
 
     /// The name of ALPN (RFC 7301); nil for frames.
     package var tlsProtocol: String? {
-        switch transport {
+        switch framing {
         case .frames: nil
         case .http1: "http/1.1"
         case .http2, .stream: "h2"
@@ -67,7 +67,7 @@ package enum LoadProtocol: String, Sendable, CaseIterable {
     }
 
     /// Whether a request can ask to be queued instead of refused.
-    package var hasMayWait: Bool { transport == .frames || form == .grpc || form == .connect }
+    package var hasMayWait: Bool { framing == .frames || encoding == .grpc || encoding == .connect }
 
     /// The protocol of an address that no option names.
     package static func usual(of endpoint: Endpoint) -> LoadProtocol {

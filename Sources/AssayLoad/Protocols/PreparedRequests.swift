@@ -45,7 +45,7 @@ struct PreparedRequests: Sendable {
         let isVerify = if case .resolve = item.call { false } else { true }
         var request = Request(
             bytes: body, expectation: Expectation(verdict: item.expected, isVerify: isVerify))
-        switch settings.loadProtocol.transport {
+        switch settings.loadProtocol.framing {
         case .frames, .stream: break
         case .http1:
             var text = "POST \(path) HTTP/1.1\r\nHost: \(settings.endpoint.authority)\r\n"
@@ -88,7 +88,7 @@ struct PreparedRequests: Sendable {
 
     /// The fields of every request, without its size.
     private var fields: [(name: String, value: String)] {
-        switch settings.loadProtocol.form {
+        switch settings.loadProtocol.encoding {
         case .json: [("content-type", "application/json")]
         case .raw: [("content-type", "application/octet-stream")]
         case .connect:
@@ -108,7 +108,7 @@ struct PreparedRequests: Sendable {
     private var milliseconds: UInt64 { max(settings.timeout.nanoseconds / 1_000_000, 1) }
 
     private func path(_ call: RequestHead.Call) -> String {
-        switch (settings.loadProtocol.form, call) {
+        switch (settings.loadProtocol.encoding, call) {
         case (.grpc, .resolve), (.connect, .resolve): "/assay.v1.Verifier/Resolve"
         case (.grpc, _), (.connect, _): "/assay.v1.Verifier/Verify"
         case (.raw, .verify(let verify)): "/v1/verify?" + query(verify)
@@ -129,7 +129,7 @@ struct PreparedRequests: Sendable {
     // MARK: Bodies
 
     private func body(_ item: LoadItem) -> [UInt8] {
-        switch (settings.loadProtocol.transport, settings.loadProtocol.form) {
+        switch (settings.loadProtocol.framing, settings.loadProtocol.encoding) {
         case (.frames, _): return []
         case (.stream, _): return message(item, withTimeout: true)
         case (_, .json): return json(item)

@@ -17,7 +17,7 @@ class SocketLink: LoadLink {
     let settings: LoadSettings
     /// Of the settings: what each call needs.
     let depth: Int
-    let form: LoadProtocol.Form
+    let encoding: LoadProtocol.Encoding
     let prepared: PreparedRequests
     let reader = AnswerReader()
     unowned let owner: LoadLoop
@@ -40,7 +40,7 @@ class SocketLink: LoadLink {
     ) {
         self.settings = settings
         depth = settings.inFlight
-        form = settings.loadProtocol.form
+        encoding = settings.loadProtocol.encoding
         self.prepared = prepared
         self.loop = loop
         self.owner = owner
@@ -249,7 +249,7 @@ final class HTTP1Link: SocketLink {
 
     private func outcome(_ status: Int, _ body: SlabBytes, _ ticket: Ticket) -> Outcome {
         reader.outcome(
-            status: status, body.span, isConnect: form == .connect,
+            status: status, body.span, isConnect: encoding == .connect,
             prepared.expectation(of: ticket))
     }
 
