@@ -202,7 +202,7 @@ final class LoadLoop: @unchecked Sendable {
     // MARK: Answers
 
     /// Takes the outcome of a request that `link` has sent.
-    func take(_ outcome: Outcome, of ticket: Ticket, from link: any LoadLink) {
+    func take(_ outcome: CallOutcome, of ticket: Ticket, from link: any LoadLink) {
         inFlight -= 1
         let now = clock
         let latency = now - ticket.due

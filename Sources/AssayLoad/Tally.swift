@@ -22,7 +22,7 @@ package struct Counts: Sendable, Equatable {
 }
 
 /// The outcome of one request.
-enum Outcome: Sendable {
+enum CallOutcome: Sendable {
     case correct
     /// This and the following cases describe the outcome in words.
     case wrong(String)
@@ -36,7 +36,7 @@ struct GroupTally: Sendable {
     /// Latencies of correct answers, measured from the time when the request was due.
     var latencies = Latencies()
 
-    mutating func note(_ outcome: Outcome, latency: UInt64) {
+    mutating func note(_ outcome: CallOutcome, latency: UInt64) {
         switch outcome {
         case .correct:
             counts.correct += 1
@@ -75,7 +75,7 @@ struct Tally: Sendable {
         return whole
     }
 
-    mutating func note(_ outcome: Outcome, of group: Int, latency: UInt64) {
+    mutating func note(_ outcome: CallOutcome, of group: Int, latency: UInt64) {
         groups[group].note(outcome, latency: latency)
         switch outcome {
         case .correct: break

@@ -43,16 +43,16 @@ struct Call: Sendable {
     }
 
     /// Performs the call once.
-    func outcome(from client: AssayClient) async throws -> Outcome {
+    func outcome(from client: AssayClient) async throws -> CaseResult {
         let start = ContinuousClock.now
         let result: JSON
         do throws(ClientError) {
             result = try await answer(from: client)
         } catch {
-            result = Outcome.members(of: error)
+            result = CaseResult.members(of: error)
         }
         let elapsed = (ContinuousClock.now - start) / .milliseconds(1)
-        return Outcome(result.merging(["elapsedMs": elapsed]) { $1 })
+        return CaseResult(result.merging(["elapsedMs": elapsed]) { $1 })
     }
 
     private func answer(from client: AssayClient) async throws(ClientError) -> JSON {
@@ -62,25 +62,25 @@ struct Call: Sendable {
             return ["ok": "pong"]
         case "health":
             return ["ok": "health", "serving": try await client.health(timeout: timeout)]
-        case "info": return Outcome.members(of: try await client.info(timeout: timeout))
+        case "info": return CaseResult.members(of: try await client.info(timeout: timeout))
         case "resolve":
-            return Outcome.members(
+            return CaseResult.members(
                 of: try await client.resolve(
                     items, at: moment, policy: policy, expecting: verify.expectations,
                     returning: verify.returnsPayloadJSON ? .json : [], app: app,
                     timeout: timeout, mayWait: mayWait))
         case "fetch" where !evidence.isEmpty:
-            return Outcome.members(
+            return CaseResult.members(
                 of: try await client.fetch(
                     by: evidence, lists: fetch.lists, at: moment, policy: policy,
                     returningPayloads: fetch.returnsTypedPayloads, app: app, timeout: timeout))
         case "fetch":
-            return Outcome.members(
+            return CaseResult.members(
                 of: try await client.fetch(
                     of: fetch.transactionId, lists: fetch.lists, at: moment, policy: policy,
                     returningPayloads: fetch.returnsTypedPayloads, app: app, timeout: timeout))
         default:
-            return Outcome.members(
+            return CaseResult.members(
                 of: try await client.verify(
                     evidence, verify, app: app, timeout: timeout, mayWait: mayWait))
         }

@@ -80,7 +80,7 @@ struct ConformanceClient {
 
     /// Starts all calls, and returns their outcomes in order.
     private static func perform(_ calls: [JSON], _ client: AssayClient) async throws -> [JSON] {
-        var tasks: [Task<Outcome, any Error>] = []
+        var tasks: [Task<CaseResult, any Error>] = []
         for members in calls {
             let call = try Call(members)
             for _ in 0..<call.count {

@@ -24,7 +24,7 @@ struct AnswerReader {
     func outcome(
         status: Int, _ body: Span<UInt8>, isConnect: Bool,
         _ expectation: PreparedRequests.Expectation
-    ) -> Outcome {
+    ) -> CallOutcome {
         guard status == 200 else { return failure(status, body) }
         if isConnect { return message(body, expectation) }
         if let beginning = beginnings[expectation.verdict], body.starts(with: beginning) {
@@ -51,12 +51,12 @@ struct AnswerReader {
         return "\(status)" + (reason.isEmpty ? "" : ": " + reason)
     }
 
-    private func failure(_ status: Int, _ body: Span<UInt8>) -> Outcome {
+    private func failure(_ status: Int, _ body: Span<UInt8>) -> CallOutcome {
         let text = reason(status, body)
         return Self.refusals.contains(status) ? .refused(text) : .error(text)
     }
 
-    private func wrong(_ body: Span<UInt8>, _ expected: Verdict) -> Outcome {
+    private func wrong(_ body: Span<UInt8>, _ expected: Verdict) -> CallOutcome {
         guard let members = members(body), let verdict = members["verdict"]?.string else {
             return .error("an answer without a verdict")
         }
@@ -71,7 +71,7 @@ struct AnswerReader {
     func outcome(
         status: Int, grpcStatus: Int?, message reason: [UInt8], _ body: Span<UInt8>,
         _ expectation: PreparedRequests.Expectation
-    ) -> Outcome {
+    ) -> CallOutcome {
         guard let grpcStatus else {
             return .error(
                 status == 200 ? "an answer without grpc-status" : "the status \(status) of HTTP")
@@ -79,7 +79,7 @@ struct AnswerReader {
         guard grpcStatus == 0 else {
             let code = Status(rawValue: Int32(grpcStatus)) ?? .unknown
             let message = String(decoding: Self.decoded(reason), as: UTF8.self)
-            return Outcome(
+            return CallOutcome(
                 .failure(.status(code, message: message, retryAfterMilliseconds: 0)),
                 expectation.verdict)
         }
@@ -90,19 +90,19 @@ struct AnswerReader {
     }
 
     /// The outcome of a message: a VerifyResponse, a ResolveResponse or a VerifyStreamResponse.
-    func message(_ body: Span<UInt8>, _ expectation: PreparedRequests.Expectation) -> Outcome {
+    func message(_ body: Span<UInt8>, _ expectation: PreparedRequests.Expectation) -> CallOutcome {
         if expectation.isVerify, Self.begins(body, with: expectation.verdict) { return .correct }
         do throws(MessageError) {
             let head = try codec.decodeResponse(body, withEvidence: false)
             guard head.status == .ok else {
-                return Outcome(
+                return CallOutcome(
                     .failure(
                         .status(
                             head.status, message: head.message,
                             retryAfterMilliseconds: head.retryAfterMilliseconds)),
                     expectation.verdict)
             }
-            return Outcome(head.result, expectation.verdict)
+            return CallOutcome(head.result, expectation.verdict)
         } catch {
             return .error("an answer that is no message: \(error)")
         }

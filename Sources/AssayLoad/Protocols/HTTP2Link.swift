@@ -74,7 +74,7 @@ class HTTP2Link: SocketLink {
         let expectation = prepared.expectation(of: ticket)
         let outcome = client.withRequest(slot) { answered in
             guard answered.status > 0, code == 0 || answered.grpcStatus != nil else {
-                return Outcome.error("the stream was reset with the code \(code)")
+                return CallOutcome.error("the stream was reset with the code \(code)")
             }
             let body = answered.answer.span
             if encoding == .grpc {
@@ -111,7 +111,7 @@ final class RPCStreamLink: HTTP2Link {
     /// The requests in flight; the id of a message is its index and one. Nil: given up, or free.
     private var messages: [Ticket?] = []
     private var freeIndexes: [Int] = []
-    private var outcomes: [(index: Int, outcome: Outcome)] = []
+    private var outcomes: [(index: Int, outcome: CallOutcome)] = []
 
     override func didStart() {
         slot = client.begin(PreparedRequests.streamHead(settings), [], isLast: false) ?? 0

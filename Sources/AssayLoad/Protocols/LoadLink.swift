@@ -92,7 +92,7 @@ final class FrameLink: LoadLink, @unchecked Sendable {
         let expected = item.expected
         // The channel ends its calls in a turn after `close`, when nobody else keeps the owner.
         channel.send(request, id: channel.newId()) { [self, owner] result in
-            owner.take(Outcome(result, expected), of: ticket, from: self)
+            owner.take(CallOutcome(result, expected), of: ticket, from: self)
         }
     }
 

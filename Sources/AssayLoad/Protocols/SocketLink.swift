@@ -137,7 +137,7 @@ class SocketLink: LoadLink {
         end(lost, .error(error.description))
     }
 
-    private func end(_ tickets: [Ticket], _ outcome: Outcome) {
+    private func end(_ tickets: [Ticket], _ outcome: CallOutcome) {
         for ticket in tickets { owner.take(outcome, of: ticket, from: self) }
     }
 
@@ -165,8 +165,8 @@ class SocketLink: LoadLink {
         }
     }
 
-    private static let tooManyWaiting = Outcome.refused(ClientError.tooManyWaiting.description)
-    static let late = Outcome.error(ClientError.deadlineExceeded.description)
+    private static let tooManyWaiting = CallOutcome.refused(ClientError.tooManyWaiting.description)
+    static let late = CallOutcome.error(ClientError.deadlineExceeded.description)
 
     final func expire(at now: UInt64) {
         if state == .connecting || state == .opening, now >= openingDeadline {
@@ -247,7 +247,7 @@ final class HTTP1Link: SocketLink {
         pump()
     }
 
-    private func outcome(_ status: Int, _ body: SlabBytes, _ ticket: Ticket) -> Outcome {
+    private func outcome(_ status: Int, _ body: SlabBytes, _ ticket: Ticket) -> CallOutcome {
         reader.outcome(
             status: status, body.span, isConnect: encoding == .connect,
             prepared.expectation(of: ticket))

@@ -2,7 +2,7 @@ import AssayClient
 
 /// What became of one call. Its members are values of JSON, which never change: hence
 /// `@unchecked Sendable`.
-struct Outcome: @unchecked Sendable {
+struct CaseResult: @unchecked Sendable {
     let members: JSON
 
     init(_ members: JSON) { self.members = members }

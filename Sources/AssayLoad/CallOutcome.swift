@@ -2,11 +2,11 @@ import AssayClient
 import AssayModels
 import AssayWire
 
-extension Outcome {
+extension CallOutcome {
     init(_ result: ClientResult, _ expected: Verdict) {
         switch result {
         case .success(let answer):
-            self = Outcome(answer.result, expected)
+            self = CallOutcome(answer.result, expected)
         case .failure(.status(.resourceExhausted, let message, _, _)):
             self = .refused("RESOURCE_EXHAUSTED: " + message)
         case .failure(.tooManyWaiting): self = .refused(ClientError.tooManyWaiting.description)
@@ -33,7 +33,7 @@ extension Outcome {
         self = last.verdict == expected ? .correct : Self.outcome(last, expected)
     }
 
-    private static func outcome(_ wrong: Verification, _ expected: Verdict) -> Outcome {
+    private static func outcome(_ wrong: Verification, _ expected: Verdict) -> CallOutcome {
         .wrong("\(wrong.verdict.name) where \(expected.name) was expected: \(wrong.detail)")
     }
 }
