@@ -11,7 +11,7 @@ package struct InFlightWindow {
     private var size: Double
     /// The loop time in milliseconds at which it shrank.
     private var shrunkAt: UInt64 = 0
-    /// Milliseconds of the fastest answer: of one that waited in no queue.
+    /// The fastest answer in milliseconds: the estimated time of an answer without a queue.
     private var shortest = UInt64.max
 
     /// At most one refusal or delay counts for each turn of the server's queue. Milliseconds.
@@ -46,7 +46,7 @@ package struct InFlightWindow {
         shortest = min(shortest, delay)
         guard adapts, wasFull, delay > shortest + Self.longestQueueing else { return grow() }
         guard showsLastChange(at: now) else { return }
-        // The smallest window is not to blame: other clients queue, or the path is longer now.
+        // The smallest window causes no queue: other clients do, or the path is longer now.
         if size <= Self.smallest { shortest = delay }
         shrink(at: now)
     }
@@ -58,6 +58,6 @@ package struct InFlightWindow {
         size = min(limit, max(Self.smallest, size * 0.75))
     }
 
-    /// Whether what arrives now can result from the last change.
+    /// Whether answers that arrive now show the effect of the last change.
     private func showsLastChange(at now: UInt64) -> Bool { now >= shrunkAt + Self.pause }
 }

@@ -183,7 +183,7 @@ struct AppRules {
         }
     }
 
-    /// Whether a subscription can entitle the customer who is asked about.
+    /// Whether a subscription can entitle the customer in question.
     private func counts(_ subscription: Subscription) -> Bool {
         rules.policy.counts(subscription.ownership, of: subscription.appAccountToken)
     }

@@ -6,7 +6,7 @@ public struct CustomerQuery: Equatable, Sendable {
     public var transactionId: String
     /// The lists to ask for.
     public var lists: CustomerLists
-    /// The moment of the decision; nil for the clock of the one who answers.
+    /// The moment of the decision; nil for the answering server's clock.
     public var at: Timestamp?
     /// What the caller decides, because the evidence does not say it.
     public var policy: EntitlementPolicy

@@ -1,7 +1,7 @@
 import AssayModels
 
-/// One product, of which the customer can have several purchases: an own one beside a family
-/// member's, or one bought again. It is entitled if any of them is.
+/// The rules of one product. The customer can have several purchases of it: an own one and a
+/// family member's, or one bought again. The product is entitled if any purchase is.
 struct ProductRules {
     private struct Purchase {
         var snapshot: Snapshot
@@ -100,14 +100,14 @@ struct ProductRules {
             + [entitlement.entitledUntil?.milliseconds].compactMap(\.self)
     }
 
-    /// Not refunded, and of the customer who is asked about.
+    /// Whether a purchase is not refunded and belongs to the customer in question.
     private func counts(_ snapshot: Snapshot) -> Bool {
         !snapshot.isRevoked(at: now)
             && policy.counts(snapshot.ownership, of: snapshot.account?.name)
     }
 
-    /// Signed means charged: a purchase that is dated ahead counts from its signature on, unless an
-    /// earlier one is in force.
+    /// Whether a purchase entitles. A signed purchase was charged, so one with a later date counts
+    /// from its signature, unless an earlier purchase is in force.
     private func isEntitled(_ purchase: Purchase) -> Bool {
         if isInForce(purchase) { return true }
         let snapshot = purchase.snapshot

@@ -370,7 +370,7 @@ extension EntitlementPolicy {
         return account != expected.lowercased()
     }
 
-    /// Whether a purchase can entitle the customer who is asked about.
+    /// Whether a purchase can entitle the customer in question.
     func counts(_ ownership: InAppOwnershipType?, of account: String?) -> Bool {
         (acceptsFamilySharing || ownership != .familyShared) && !isOfAnother(account: account)
     }

@@ -40,8 +40,8 @@ public struct Expectations: Equatable, Sendable {
         get { box?.members.deviceIdentifier }
         set { set(\.deviceIdentifier, to: newValue) }
     }
-    /// Further devices, one of which is enough: the other MAC addresses of a Mac. A server takes at
-    /// most `otherDeviceLimit`.
+    /// Further accepted devices, such as the other MAC addresses of a Mac. A server accepts at most
+    /// `otherDeviceLimit`.
     public var otherDeviceIdentifiers: [[UInt8]] {
         get { box?.members.otherDeviceIdentifiers ?? [] }
         set { set(\.otherDeviceIdentifiers, to: newValue) }
@@ -90,7 +90,7 @@ public struct Expectations: Equatable, Sendable {
         box = members == Members() ? nil : Box(members)
     }
 
-    /// Decoders set every member, most of them to nothing: that copies nothing.
+    /// Sets a member. Setting an absent member to nothing, as decoders often do, copies nothing.
     // Inlined, so that the key path is known and costs nothing.
     @inline(__always)
     private mutating func set<Value: Expectable>(
@@ -106,11 +106,11 @@ public struct Expectations: Equatable, Sendable {
         left.box === right.box || left.box?.members == right.box?.members
     }
 
-    /// A Mac has an address for each of its network interfaces, with bridges and docks about a
-    /// dozen. Each costs a hash of a receipt's identity.
+    /// The most further devices. A Mac has an address for each network interface, about a dozen
+    /// with bridges and docks. Each costs a hash of a receipt's identity.
     public static let otherDeviceLimit = 32
 
-    /// Adds a device. An app receipt has to be of one of them.
+    /// Adds an accepted device.
     package mutating func expect(device: [UInt8]) {
         if deviceIdentifier == nil {
             deviceIdentifier = device
@@ -124,8 +124,9 @@ public struct Expectations: Equatable, Sendable {
 
     /// Creates expectations. The default arguments expect nothing.
     ///
-    /// A text is no optional: `appAccountToken: session.user` of a user without a token would
-    /// accept the purchases of all others. Unwrap it, and refuse who has none.
+    /// Texts are not optional. With an optional, `appAccountToken: session.user` of a user without
+    /// a token would accept the purchases of all other users. Unwrap it, and refuse a user without
+    /// a token.
     public init(
         bundleId: some ExpectedText = NoExpectation(), appAppleId: Int64? = nil,
         environments: [StoreEnvironment] = [], productIds: [String] = [],

@@ -1,9 +1,9 @@
 public import AssayModels
 
-/// Asks the App Store Server API for a customer's purchases. The frame has no body, or evidence
-/// that names the transaction.
+/// Fetches a customer's purchases from the App Store Server API. The customer is named by
+/// `transactionId`, or by evidence in the frame's body.
 public struct FetchCall: Equatable, Sendable {
-    /// Any transaction identifier of the customer.
+    /// Any transaction identifier of the customer; empty if evidence names the customer.
     public var transactionId: String
     /// The lists to ask for; empty for all.
     public var lists: [List]

@@ -8,7 +8,7 @@ struct PurchaseEnvelope: Sendable, Equatable {
     let data: [UInt8]
     /// The signature's base64, as it came.
     let signature: [UInt8]
-    /// The name of the signature's algorithm, where the envelope has one. Nobody signs it.
+    /// The name of the signature's algorithm, if the envelope has one. It is not signed.
     var algorithm: String?
     /// Nil for the stores' own names.
     var wrapper: EvidenceWrapper?
@@ -21,18 +21,18 @@ struct PurchaseEnvelope: Sendable, Equatable {
         case signature
         /// There is a signature without a text.
         case data
-        /// The text is no JSON object.
+        /// The text is not a JSON object.
         case form
-        /// There are the purchase's members instead of the text that was signed.
+        /// The purchase's members are there, but not the text that was signed.
         case text
-        /// Different purchases.
+        /// There is more than one purchase.
         case several
     }
 
     enum Result: Equatable {
         case found(PurchaseEnvelope)
         case lacks(Lack)
-        /// Not JSON with anything of a purchase.
+        /// Not JSON, or JSON without any part of a purchase.
         case none
     }
 
@@ -42,7 +42,7 @@ struct PurchaseEnvelope: Sendable, Equatable {
             let document = try? JSONDocument.parse(text, limit: Limits.purchaseEnvelopeBytes),
             let root = document.root.members
         else { return .none }
-        // The own form, without a search.
+        // The documented form needs no search.
         if let data = root["data"], let signature = root["signature"], root.count == 2,
             data.kind == .string, signature.kind == .string
         {
@@ -68,16 +68,16 @@ private struct PurchaseSearch {
     private var hasObject = false
     /// Whether an object has the members of a purchase itself.
     private var hasMembers = false
-    /// Whether a string in the place of the text is none of an object.
+    /// Whether a member for the text has a string that is not a JSON object.
     private var hasOtherText = false
     private var visited = 0
 
-    /// Unity's wrapper, its Payload, and one level on each side.
+    /// The deepest nesting: Unity's wrapper, its Payload, and one level around and inside them.
     private static let depth = 4
-    /// Objects of one envelope. Libraries nest three.
+    /// The most objects of one envelope. Libraries nest three.
     private static let mostObjects = 32
 
-    /// What a member of this name can have.
+    /// What a member can contain, by its name.
     private enum Role { case text, signature, algorithm, container, texts, signatures }
 
     /// The role of a name, in lower case and without `_`, `-` and spaces.
@@ -100,7 +100,7 @@ private struct PurchaseSearch {
         "purchase": .container, "verificationdata": .container, "product": .container,
     ]
 
-    /// The wrapper that a name is of.
+    /// The wrapper that uses a name.
     private static let wrappers: [String: EvidenceWrapper] = [
         "dataandroid": .reactNative, "signatureandroid": .reactNative,
         "originaljsonandroid": .reactNative, "transaction": .cordova, "nativepurchase": .cordova,
@@ -181,7 +181,7 @@ private struct PurchaseSearch {
         list.elements?.compactMap { $0.kind == .string ? $0.bytes : nil } ?? []
     }
 
-    /// A purchase in the place of its text: its bytes can be those that were signed.
+    /// Notes a purchase as an object instead of a text. Its bytes can be those that were signed.
     private mutating func noteObject(_ value: JSONValue) {
         hasObject = true
         if value.hasMember("packageName"), value.hasMember("purchaseToken") {

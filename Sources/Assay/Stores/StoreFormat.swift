@@ -1,8 +1,8 @@
 import AssayBytes
 import AssayModels
 
-/// What a store other than Apple's has. A store is its folder, with one of these values, and the
-/// rows of its kinds in `KindTraits`.
+/// The evidence format of a store other than Apple's: how its purchases are signed, and what they
+/// contain. A store is a folder with one such value, and the rows of its kinds in `KindTraits`.
 struct StoreFormat: Sendable {
     /// The word for what names an app.
     let appWord: String
@@ -14,15 +14,15 @@ struct StoreFormat: Sendable {
     let keys: @Sendable (Policy) -> [PurchaseKey]
     /// The text for an app without a key or root of the store.
     let missingKeyText: String
-    /// The scheme of a signature by the name of its algorithm, which nobody signs; nil for a name
-    /// that is none of them. Each scheme is safe by itself.
+    /// The scheme of a signature by the name of its algorithm; nil for another name. The name is
+    /// not signed, so each scheme has to be safe by itself.
     let scheme: @Sendable (_ algorithm: String) -> RSAScheme?
     /// The schemes, for messages.
     let schemeNames: String
     /// The payloads, those with distinctive members first.
     let payloads: [StorePayload]
 
-    /// Nil for Apple, whose evidence is verified in its own ways.
+    /// Returns nil for Apple, whose evidence has its own verifiers.
     static func of(_ kind: EvidenceKind) -> StoreFormat? {
         switch kind.knownStore {
         case .google: .google
@@ -32,7 +32,7 @@ struct StoreFormat: Sendable {
         }
     }
 
-    /// The kind of a payload by its members, or nil if it seems to be none of this store.
+    /// The kind of a payload by its members; nil if it does not look like this store's.
     func likelyKind(_ root: JSONValue) -> EvidenceKind? {
         guard let members = root.members else { return nil }
         return payloads.first { $0.isLikely(members) }?.kind
@@ -72,7 +72,7 @@ extension EvidenceKind {
     /// The format of the other store that signs this kind.
     var storeFormat: StoreFormat {
         guard let format = StoreFormat.of(self) else {
-            preconditionFailure("Apple's evidence is verified in its own ways")
+            preconditionFailure("Apple's evidence has its own verifiers")
         }
         return format
     }

@@ -122,7 +122,7 @@ extension LocalStore {
         do throws(MintError) { return try body() } catch { throw .generalInternalRetryable }
     }
 
-    /// Signs a transaction, with the error that a fault asks for.
+    /// Signs a transaction. An injected fault makes its app or its signature wrong.
     func signed(
         _ transaction: StoredTransaction, of customer: Int, _ fault: StoreFault?
     ) throws(AppleError) -> String {

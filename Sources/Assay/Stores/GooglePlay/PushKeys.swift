@@ -54,7 +54,7 @@ public final class PushKeys: Sendable {
         var entries: [String: Entry] = [:]
         for key in members {
             guard let name = key["kid"]?.string, !name.isEmpty else { continue }
-            // A token would name both.
+            // A token's kid has to name one key.
             guard entries[name] == nil else { throw .notASet("two keys have the kid \"\(name)\"") }
             guard entries.count < Limits.pushKeys else {
                 throw .notASet("it has more than \(Limits.pushKeys) keys")
