@@ -270,7 +270,7 @@ import Testing
             over.wait()
             let seen = turns.withLock { $0 }
             #expect(seen.reduce(0, +) == 1_000)
-            #expect(seen.max()! <= (RecordShare.limit + updates) / (1 + updates), "\(seen)")
+            #expect(seen.max()! <= (RecordQuota.limit + updates) / (1 + updates), "\(seen)")
             try loop.call { () throws(LoopError) in kept.withLock { $0 = nil } }
         }
     }

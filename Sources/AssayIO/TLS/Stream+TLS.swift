@@ -131,12 +131,12 @@ extension Stream {
     private func pump() {
         guard let tls, !tls.isPumping else { return }
         tls.isPumping = true
-        var share = RecordShare()
-        while share.isLeft, canPump(tls), step(tls, &share) {}
+        var quota = RecordQuota()
+        while quota.isLeft, canPump(tls), step(tls, &quota) {}
         tls.isPumping = false
         tls.session.compact()
         guard canPump(tls) else { return }
-        if !share.isLeft, tls.session.hasPending || tls.hasSocketEnded {
+        if !quota.isLeft, tls.session.hasPending || tls.hasSocketEnded {
             stopSocket()
             requestTurn(tls)
         } else if !tls.hasSocketEnded {
@@ -149,13 +149,13 @@ extension Stream {
     }
 
     /// Runs one step. Returns false if the peer has to send more or has ended, or if TLS failed.
-    private func step(_ layer: TLSLayer, _ share: inout RecordShare) -> Bool {
+    private func step(_ layer: TLSLayer, _ quota: inout RecordQuota) -> Bool {
         let result = layer.isSecured ? readPlaintext(layer) : layer.session.handshake()
         sendCiphertext(layer)
         switch result {
         case .bytes(let count):
             if layer.isSecured {
-                share.use(1 + layer.session.messagesBeforeData)
+                quota.use(1 + layer.session.messagesBeforeData)
                 received.receive(count, into: &loop.arena)
                 handle(.received)
                 received.compact(&loop.arena)
@@ -217,13 +217,13 @@ extension Stream {
     }
 }
 
-/// The records of one connection that are read in a turn of the loop.
+/// The quota of records that a connection reads in a turn of the loop.
 ///
 /// A record costs a decryption and an event, however few bytes it has, and a handshake message in
 /// front of it a derivation of keys. A read of 64 KB brings 4 records of the usual size, or 2,900
 /// of one byte: the loop's other connections must not wait for those.
-struct RecordShare {
-    /// Some 0.1 ms.
+struct RecordQuota {
+    /// About 0.1 ms.
     static let limit = 32
 
     private var used = 0
