@@ -33,7 +33,7 @@ package final class Channel: @unchecked Sendable {
     private var state = State.disconnected
     /// Connections that take no new requests and still have outstanding answers.
     private var draining: [ClientConnection] = []
-    private var waiting = WaitingLine()
+    private var waiting = CallQueue()
     private var backoff: Backoff
     /// The loop time at which the current connection opened.
     private var openedAt: UInt64 = 0

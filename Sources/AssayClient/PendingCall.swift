@@ -82,7 +82,7 @@ final class PendingCall {
 }
 
 /// The queue of calls that are not on a connection, first in, first out.
-struct WaitingLine {
+struct CallQueue {
     private var byId: [UInt64: PendingCall] = [:]
     /// The ids in order. Ids of removed calls stay until their turn.
     private var order: [UInt64] = []
@@ -125,7 +125,7 @@ struct WaitingLine {
     }
 
     mutating func removeAll() -> [PendingCall] {
-        defer { self = WaitingLine() }
+        defer { self = CallQueue() }
         return byId.values.sorted { $0.id < $1.id }
     }
 

@@ -28,7 +28,7 @@ protocol LoadLink: AnyObject {
 }
 
 /// Requests in order.
-struct TicketLine {
+struct TicketQueue {
     private var tickets: [Ticket] = []
     private var head = 0
 

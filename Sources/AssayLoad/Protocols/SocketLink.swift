@@ -25,7 +25,7 @@ class SocketLink: LoadLink {
     private(set) var stream: Stream?
     /// What the stream does not have yet.
     var output: [UInt8] = []
-    var waiting = TicketLine()
+    var waiting = TicketQueue()
     private let loop: EventLoop
     private var isUnwritten = false
     private var opened: (@Sendable (ClientError?) -> Void)?
@@ -205,7 +205,7 @@ class SocketLink: LoadLink {
 
 /// A connection of HTTP/1.1. Requests are pipelined, up to `LoadSettings.inFlight`.
 final class HTTP1Link: SocketLink {
-    private var inFlight = TicketLine()
+    private var inFlight = TicketQueue()
 
     override func begin() {
         let head = "GET /v1/health HTTP/1.1\r\nHost: \(settings.endpoint.authority)\r\n\r\n"
