@@ -3,7 +3,7 @@ import AssayIO
 /// Connections of HTTP/2 with calls in flight, or with one call that has messages in flight.
 enum RPCLoad {
     /// How calls are made.
-    enum Form {
+    enum CallKind {
         /// A call for each request.
         case grpc, connect
         /// One call for each connection.
@@ -12,15 +12,15 @@ enum RPCLoad {
 
     /// - Parameter messages: one for each place in flight on a connection.
     static func load(
-        _ server: AssayProcess.Server, _ form: Form, _ messages: [[UInt8]]
+        _ server: AssayProcess.Server, _ kind: CallKind, _ messages: [[UInt8]]
     ) throws -> PipelinedLoad {
         let address = try Endpoint(server.httpAddress)
         return PipelinedLoad(
             server,
             try (0..<HTTPSuite.connections).map { _ -> any LoadConnection in
                 let client = try HTTP2Client(to: address)
-                if case .stream = form { return try RPCStreamConnection(client, messages) }
-                return RPCConnection(client, isGRPC: form == .grpc, messages)
+                if case .stream = kind { return try RPCStreamConnection(client, messages) }
+                return RPCConnection(client, isGRPC: kind == .grpc, messages)
             })
     }
 

@@ -37,8 +37,8 @@ package struct PurchaseIdentity: Hashable, Sendable {
 }
 
 extension PurchaseIdentity {
-    /// How many transaction ids a purchase can have, by the type of its product.
-    private enum Form {
+    /// The products by how many transaction ids a purchase can have.
+    private enum ProductClass {
         case subscription, ownedForever, boughtAgain
         /// The evidence does not name the type, or names one that this version does not know.
         case unknown
@@ -54,10 +54,11 @@ extension PurchaseIdentity {
     }
 
     private init?(
-        _ form: Form, transaction: String?, original: String?, lineItem: String?, hasEnd: Bool
+        _ productClass: ProductClass, transaction: String?, original: String?, lineItem: String?,
+        hasEnd: Bool
     ) {
         let lineItem = lineItem == "0" || lineItem == "" ? nil : lineItem
-        let names = Self.names(form, hasLineItem: lineItem != nil, hasEnd: hasEnd)
+        let names = Self.names(productClass, hasLineItem: lineItem != nil, hasEnd: hasEnd)
         let id = names.original ? original ?? transaction : transaction ?? original
         guard let id else { return nil }
         self.init(id: id, lineItem: names.lineItem ? lineItem : nil)
@@ -66,9 +67,9 @@ extension PurchaseIdentity {
     /// Whether the id of the original purchase names this one rather than its own, and whether a
     /// line item does with it.
     private static func names(
-        _ form: Form, hasLineItem: Bool, hasEnd: Bool
+        _ productClass: ProductClass, hasLineItem: Bool, hasEnd: Bool
     ) -> (original: Bool, lineItem: Bool) {
-        switch form {
+        switch productClass {
         case .ownedForever: (true, false)
         case .boughtAgain: (false, false)
         case .subscription: (hasLineItem, hasLineItem)
@@ -79,7 +80,7 @@ extension PurchaseIdentity {
 
     /// Returns nil if the transaction has no identifier.
     package init?(_ transaction: borrowing JWSTransactionDecodedPayload) {
-        let form: Form =
+        let productClass: ProductClass =
             switch transaction.type {
             case .autoRenewableSubscription: .subscription
             case .nonConsumable: .ownedForever
@@ -87,7 +88,7 @@ extension PurchaseIdentity {
             default: .unknown
             }
         self.init(
-            form, transaction: transaction.transactionId,
+            productClass, transaction: transaction.transactionId,
             original: transaction.originalTransactionId,
             lineItem: transaction.webOrderLineItemId, hasEnd: transaction.expiresDate != nil)
     }
@@ -103,7 +104,7 @@ extension PurchaseIdentity {
             return
         }
         self.init(
-            Form(record.productType), transaction: record.transactionId,
+            ProductClass(record.productType), transaction: record.transactionId,
             original: record.originalTransactionId,
             lineItem: record.webOrderLineItemId.map { String($0) },
             hasEnd: record.expiresDate != nil)
@@ -115,7 +116,8 @@ extension PurchaseIdentity {
     ) -> (id: InAppPurchases.TextSlice, lineItem: Int64?)? {
         let lineItem = record[.webOrderLineItemId].flatMap { $0 == 0 ? nil : $0 }
         let names = names(
-            Form(record[.productType].map(InAppProductType.init)), hasLineItem: lineItem != nil,
+            ProductClass(record[.productType].map(InAppProductType.init)),
+            hasLineItem: lineItem != nil,
             hasEnd: record[.expiresDate] != nil)
         let (own, original) = (record[.transactionId], record[.originalTransactionId])
         let (first, second) = names.original ? (original, own) : (own, original)
