@@ -174,7 +174,7 @@ private enum LoneRequest {
                 try await client.ping()
                 let ping = start.duration(to: clock.now).microseconds
                 start = clock.now
-                let answer = try await client.verify(token, VerifyCall(kind: .transaction))
+                let answer = try await client.verify(token, as: .transaction)
                 let request = start.duration(to: clock.now).microseconds
                 guard answer.verification.verdict == .valid else { return ([], []) }
                 guard index >= 1000 else { continue }

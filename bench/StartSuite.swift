@@ -72,7 +72,7 @@ enum StartSuite {
                 for _ in 0..<connections {
                     let client = try await AssayClient.connect(to: address)
                     clients.append(client)
-                    _ = try await client.verify(token, VerifyCall(kind: .transaction))
+                    _ = try await client.verify(token, as: .transaction)
                     unsafe answered += 1
                 }
             } catch {

@@ -226,9 +226,10 @@ final class ClientConnection {
 
 extension ClientError {
     init(_ head: ResponseHead) {
-        self = .status(
-            head.status, message: head.message,
-            retryAfterMilliseconds: head.retryAfterMilliseconds,
-            appStoreErrorCode: head.appStoreErrorCode)
+        self.init(
+            ServerStatus(
+                head.status, message: head.message,
+                retryAfterMilliseconds: head.retryAfterMilliseconds,
+                appStoreErrorCode: head.appStoreErrorCode))
     }
 }

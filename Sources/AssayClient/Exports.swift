@@ -2,7 +2,6 @@
 @_exported public import class AssayIO.TLSContext
 @_exported public import enum AssayIO.Endpoint
 @_exported public import enum AssayIO.EndpointError
-@_exported public import enum AssayIO.LoopError
 @_exported public import enum AssayIO.TLSError
 @_exported public import struct AssayIO.TLSClientSettings
 @_exported public import struct AssayIO.TLSServerSettings

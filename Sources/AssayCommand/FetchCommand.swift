@@ -98,10 +98,10 @@ struct FetchCommand: AsyncParsableCommand {
         ) { client throws(ClientError) in
             if let evidence {
                 try await client.fetch(
-                    by: evidence, lists: lists, at: moment, app: app, timeout: timeout)
+                    evidence, lists: lists, at: moment, app: app, timeout: timeout)
             } else {
                 try await client.fetch(
-                    of: id, lists: lists, at: moment, app: app, timeout: timeout)
+                    transactionId: id, lists: lists, at: moment, app: app, timeout: timeout)
             }
         }
         let items = found.items.map { EvidenceItem($0.verification, label: $0.label) }

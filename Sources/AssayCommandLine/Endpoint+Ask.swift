@@ -15,7 +15,7 @@ extension Endpoint {
             defer { client.close() }
             return try await question(client)
         } catch {
-            throw Failure("\(self): \(error)" + error.hint)
+            throw Failure("\(self): " + error.text)
         }
     }
 }
@@ -24,15 +24,21 @@ extension ClientError {
     /// OpenSSL's reasons for a certificate of another name.
     private static let names: Set = ["hostname mismatch", "IP address mismatch"]
 
+    /// The message, with the tool's options in place of the library's.
+    fileprivate var text: String {
+        guard let cause, let remedy else { return message }
+        return "no connection: \(cause); " + remedy
+    }
+
     /// The remedy, when an option of the tool helps.
-    fileprivate var hint: String {
-        switch self {
-        case .connectFailed(.tls(.refusedByPeer(let reason))) where reason.contains("certificate"):
-            "; if the server requires a client certificate, name it with --tls-cert and --tls-key"
-        case .connectFailed(.tls(.untrustedPeer(let reason))) where Self.names.contains(reason):
-            "; if this is the right server, give the name in its certificate with --tls-name"
-        case .connectFailed(.tls(.untrustedPeer)): "; name its authority with --tls-ca"
-        default: ""
+    private var remedy: String? {
+        switch cause {
+        case .tls(.refusedByPeer(let reason))? where reason.contains("certificate"):
+            "if the server requires a client certificate, name it with --tls-cert and --tls-key"
+        case .tls(.untrustedPeer(let reason))? where Self.names.contains(reason):
+            "if this is the right server, give the name in its certificate with --tls-name"
+        case .tls(.untrustedPeer)?: "name its authority with --tls-ca"
+        default: nil
         }
     }
 }

@@ -7,10 +7,14 @@ extension CallOutcome {
         switch result {
         case .success(let answer):
             self = CallOutcome(answer.result, expected)
-        case .failure(.status(.resourceExhausted, let message, _, _)):
-            self = .refused("RESOURCE_EXHAUSTED: " + message)
-        case .failure(.tooManyWaiting): self = .refused(ClientError.tooManyWaiting.description)
-        case .failure(let error): self = .error(error.description)
+        case .failure(let error):
+            if let status = error.status, status.code == .resourceExhausted {
+                self = .refused("RESOURCE_EXHAUSTED: " + status.message)
+            } else if error.reason == .tooManyWaiting {
+                self = .refused(error.message)
+            } else {
+                self = .error(error.message)
+            }
         }
     }
 

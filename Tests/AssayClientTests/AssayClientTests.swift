@@ -140,7 +140,7 @@ private func error<Answer>(
                 appStoreErrorCode: 4_040_010)
             #expect(
                 await error {
-                    () async throws(ClientError) in try await client.fetch(of: "470001")
+                    () async throws(ClientError) in try await client.fetch(transactionId: "470001")
                 } == unknown)
         }
     }

@@ -38,10 +38,10 @@ import Testing
                 [ResolveItem([1])], policy: policy, expecting: expectations)
         }
         let fetch: Ask = { (_, policy) async throws(ClientError) in
-            _ = try await client.fetch(of: "1", policy: policy)
+            _ = try await client.fetch(transactionId: "1", policy: policy)
         }
         let fetchByEvidence: Ask = { (_, policy) async throws(ClientError) in
-            _ = try await client.fetch(by: [1], policy: policy)
+            _ = try await client.fetch([1], policy: policy)
         }
         return ([verify, resolve], [resolve, fetch, fetchByEvidence])
     }
@@ -78,7 +78,7 @@ import Testing
             return
         }
         let text = "the expected \(name) is empty: give a value, or leave it out to accept any"
-        #expect(error == .invalidArgument(text))
+        #expect(error?.reason == .invalidArgument && error?.message == text)
         #expect(error?.isRetryable == false)
     }
 }

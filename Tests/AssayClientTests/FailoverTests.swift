@@ -106,7 +106,7 @@ struct FailoverTests {
             ),
         ]
         for (addresses, text) in table {
-            #expect(throws: ClientError.invalidAddress(text + schemes)) {
+            #expect(throws: ClientError(.invalidAddress, text + schemes)) {
                 try AssayClient(addresses: addresses)
             }
         }

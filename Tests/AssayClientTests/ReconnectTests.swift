@@ -164,7 +164,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
             if peer.number == 1 { peer.write(bytes) } else { peer.pong(head.id) }
         } _: { _, client in
             let error = await pingError(client)
-            guard case .protocolViolation = error else {
+            guard error?.reason == .protocolViolation else {
                 Issue.record("\(String(describing: error))")
                 return
             }
@@ -185,7 +185,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
             peer.write(bytes)
         } _: { _, client in
             let error = try #require(await pingError(client))
-            guard case .protocolViolation = error else {
+            guard error.reason == .protocolViolation else {
                 Issue.record("\(error)")
                 return
             }
@@ -197,7 +197,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
         try await withServer { peer, head, _ in
             peer.answer(ResponseHead(id: head.id, result: .health(serving: true)))
         } _: { _, client in
-            guard case .protocolViolation = await pingError(client) else {
+            guard await pingError(client)?.reason == .protocolViolation else {
                 Issue.record("mistaken for a pong")
                 return
             }

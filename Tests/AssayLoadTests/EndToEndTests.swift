@@ -298,7 +298,7 @@ struct EndToEndTests {
             _ = try await LoadRun(settings, groups).run(Flag().flag)
             Issue.record("it ran")
         } catch {
-            guard case .notReached(.connectFailed(_)) = error else {
+            guard case .notReached(let cause) = error, cause.reason == .connectFailed else {
                 Issue.record("\(error)")
                 return
             }

@@ -20,10 +20,10 @@ import Testing
             var policy = EntitlementPolicy()
             policy.durations = ["pass": 5]
             let moment = Timestamp(milliseconds: Minted.now.milliseconds + 1)
-            let plain = try await client.fetch(of: Self.transaction)
+            let plain = try await client.fetch(transactionId: Self.transaction)
             let full = try await client.fetch(
-                of: Self.transaction, lists: [.history], at: moment, policy: policy,
-                returningPayloads: true, app: "game", timeout: .seconds(20))
+                transactionId: Self.transaction, lists: [.history], at: moment, policy: policy,
+                returning: .typed, app: "game", timeout: .seconds(20))
             #expect(plain.environment == .sandbox && plain.revision == "r1")
             #expect(plain.items.map(\.label) == ["history 1"])
             #expect(plain.items.map(\.verification.verdict) == [.valid])

@@ -54,7 +54,7 @@ import Testing
                 let client = clients[number % clients.count]
                 group.addTask {
                     do {
-                        let answer = try await client.verify(token, VerifyCall(kind: .transaction))
+                        let answer = try await client.verify(token, as: .transaction)
                         let count = answered.withLock { count in
                             count += 1
                             return count

@@ -156,7 +156,7 @@ import Testing
                 try await expectSame(
                     kind, evidence, expectations, policy: policy, verdict: verdict, test, client)
             }
-            let answer = try await client.verify(purchase, VerifyCall(kind: .googlePurchase))
+            let answer = try await client.verify(purchase, as: .googlePurchase)
             #expect(answer.verification.state == .pending)
         }
     }

@@ -246,7 +246,7 @@ private struct ExpectedEnds {
         let end: End =
             switch result {
             case .success(let answer): .answer(answer.result, answer.body)
-            case .failure(.protocolViolation): .violation
+            case .failure(let error) where error.reason == .protocolViolation: .violation
             case .failure(let error): .failure(error)
             }
         precondition(ends[id] == end, "the connection ended differently from the server's bytes")

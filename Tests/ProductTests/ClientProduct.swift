@@ -9,9 +9,9 @@ enum ClientProduct {
         let client = try await AssayClient.connect(
             to: Endpoint(address), options: ClientOptions(timeout: .seconds(30)))
         defer { client.close() }
-        let call = VerifyCall(
-            kind: .transaction, expectations: Expectations(bundleId: MintedEvidence.bundleId))
-        let answer: VerifyAnswer = try await client.verify(evidence.transaction, call)
+        let answer: VerifyAnswer = try await client.verify(
+            evidence.transaction, as: .transaction,
+            expecting: Expectations(bundleId: MintedEvidence.bundleId))
         let verification: Verification = answer.verification
         let info: ServerInfo = try await client.info()
         precondition(info.kinds.contains(EvidenceKind.transaction))
@@ -23,10 +23,12 @@ enum ClientProduct {
         let address = try Endpoint("unix:/tmp/assay-no-such.sock")
         do throws(ClientError) {
             let client = try AssayClient(address: address)
-            _ = try await client.verify(Array("a.b.c".utf8), VerifyCall(kind: .transaction))
+            _ = try await client.verify(Array("a.b.c".utf8), as: .transaction)
             return false
         } catch {
-            return error == ClientError.connectFailed(LoopError.notFound)
+            let reason: ClientError.Reason = error.reason
+            return reason == .connectFailed && error.isRetryable && error.status == nil
+                && error.message.hasSuffix("start the server, or check the path")
         }
     }
 

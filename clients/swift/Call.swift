@@ -10,11 +10,14 @@ struct Call: Sendable {
     private let app: String
     private let mayWait: Bool
     private let evidence: [UInt8]
-    private let verify: VerifyCall
+    private let kind: EvidenceKind?
+    private let expectations: Expectations
+    private let payloads: ReturnedPayloads
     private let items: [ResolveItem]
     private let moment: Timestamp?
     private let policy: EntitlementPolicy
-    private let fetch: FetchCall
+    private let transactionId: String
+    private let lists: [FetchCall.List]
 
     init(_ members: JSON) throws {
         name = members["call"] as? String ?? ""
@@ -24,11 +27,9 @@ struct Call: Sendable {
         app = members["app"] as? String ?? ""
         mayWait = members["mayWait"] as? Bool ?? false
         evidence = try Self.evidence(members["evidence"])
-        verify = VerifyCall(
-            kind: try Self.kind(members["kind"]),
-            expectations: Self.expectations(members["expectations"] as? JSON ?? [:]),
-            returnsTypedPayload: !(members["omitTypedPayload"] as? Bool ?? false),
-            returnsPayloadJSON: members["returnPayloadJson"] as? Bool ?? false)
+        kind = try Self.kind(members["kind"])
+        expectations = Self.expectations(members["expectations"] as? JSON ?? [:])
+        payloads = Self.payloads(members, of: name)
         items = try (members["items"] as? [JSON] ?? []).map { item in
             ResolveItem(
                 try Self.evidence(item["evidence"]), as: try Self.kind(item["kind"]),
@@ -36,10 +37,8 @@ struct Call: Sendable {
         }
         moment = Self.time(members["at"])
         policy = Self.policy(members["policy"] as? JSON ?? [:])
-        fetch = FetchCall(
-            of: members["transactionId"] as? String ?? "",
-            lists: try (members["lists"] as? [String] ?? []).map(Self.list),
-            returnsTypedPayloads: members["returnTypedPayloads"] as? Bool ?? false)
+        transactionId = members["transactionId"] as? String ?? ""
+        lists = try (members["lists"] as? [String] ?? []).map(Self.list)
     }
 
     /// Performs the call once.
@@ -66,23 +65,28 @@ struct Call: Sendable {
         case "resolve":
             return CaseResult.members(
                 of: try await client.resolve(
-                    items, at: moment, policy: policy, expecting: verify.expectations,
-                    returning: verify.returnsPayloadJSON ? .json : [], app: app,
-                    timeout: timeout, mayWait: mayWait))
+                    items, at: moment, policy: policy, expecting: expectations,
+                    returning: payloads, app: app, timeout: timeout, mayWait: mayWait))
         case "fetch" where !evidence.isEmpty:
             return CaseResult.members(
                 of: try await client.fetch(
-                    by: evidence, lists: fetch.lists, at: moment, policy: policy,
-                    returningPayloads: fetch.returnsTypedPayloads, app: app, timeout: timeout))
+                    evidence, lists: lists, at: moment, policy: policy, returning: payloads,
+                    app: app, timeout: timeout))
         case "fetch":
             return CaseResult.members(
                 of: try await client.fetch(
-                    of: fetch.transactionId, lists: fetch.lists, at: moment, policy: policy,
-                    returningPayloads: fetch.returnsTypedPayloads, app: app, timeout: timeout))
+                    transactionId: transactionId, lists: lists, at: moment, policy: policy,
+                    returning: payloads, app: app, timeout: timeout))
         default:
+            guard let kind else {
+                // The public call requires a kind.
+                return CaseResult.members(
+                    of: try await client.verify(evidence, VerifyCall(kind: nil), app: app))
+            }
             return CaseResult.members(
                 of: try await client.verify(
-                    evidence, verify, app: app, timeout: timeout, mayWait: mayWait))
+                    evidence, as: kind, expecting: expectations,
+                    returning: payloads, app: app, timeout: timeout, mayWait: mayWait))
         }
     }
 
@@ -102,6 +106,17 @@ struct Call: Sendable {
         let kind = EvidenceKind(name: name.lowercased().replacing("_", with: "-"))
         guard let kind else { throw CaseError("unknown kind: \(name)") }
         return kind
+    }
+
+    /// The payloads that a call of this name returns: by default those of a Verify as typed fields.
+    private static func payloads(_ members: JSON, of call: String) -> ReturnedPayloads {
+        func has(_ name: String) -> Bool { members[name] as? Bool ?? false }
+        var payloads: ReturnedPayloads = has("returnPayloadJson") ? .json : []
+        let isVerify = !["resolve", "fetch"].contains(call)
+        if isVerify ? !has("omitTypedPayload") : has("returnTypedPayloads") {
+            payloads.insert(.typed)
+        }
+        return payloads
     }
 
     private static func list(_ name: String) throws -> FetchCall.List {

@@ -11,19 +11,20 @@ struct CaseResult: @unchecked Sendable {
         var members: JSON = [
             "error": kind(of: error), "retryable": error.isRetryable, "message": "\(error)",
         ]
-        if case .status(let status, _, let pause, let code) = error {
-            members["status"] = "\(status)".screamed
+        if let status = error.status {
+            members["status"] = "\(status.code)".screamed
+            let pause = status.retryAfterMilliseconds
             if pause > 0 { members["retryAfterMs"] = Int(pause) }
-            if let code { members["appStoreErrorCode"] = String(code) }
+            if let code = status.appStoreErrorCode { members["appStoreErrorCode"] = String(code) }
         }
         return members
     }
 
     private static func kind(of error: ClientError) -> String {
-        switch error {
+        switch error.reason {
         case .invalidAddress: "address"
         case .invalidArgument: "argument"
-        case .connectFailed(.tls): "tls"
+        case .tlsFailed: "tls"
         case .connectFailed: "connect"
         case .connectionLost: "lost"
         case .deadlineExceeded: "deadline"
@@ -33,6 +34,7 @@ struct CaseResult: @unchecked Sendable {
         case .closed: "closed"
         case .requestTooLarge: "too-large"
         case .tooManyWaiting: "too-many"
+        default: error.reason.description
         }
     }
 
@@ -110,7 +112,7 @@ struct CaseResult: @unchecked Sendable {
         return members
     }
 
-    static func members(of fetched: Fetched) -> JSON {
+    static func members(of fetched: FetchAnswer) -> JSON {
         var members = members(of: fetched.entitlements)
         members["ok"] = "fetch"
         members["items"] = fetched.items.map(\.verification.verdict.name)

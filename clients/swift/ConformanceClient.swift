@@ -20,8 +20,8 @@ struct ConformanceClient {
                 outcome = ["outcomes": try await perform(plan)]
             } catch let error as EndpointError {
                 outcome = ["error": "address", "message": "\(error)"]
-            } catch ClientError.invalidAddress(let reason) {
-                outcome = ["error": "address", "message": reason]
+            } catch let error as ClientError where error.reason == .invalidAddress {
+                outcome = ["error": "address", "message": error.message]
             }
             outcome["name"] = plan["name"]
             write(outcome)

@@ -6,7 +6,7 @@ struct Throughput: Sendable {
     let client: AssayClient
     let token: [UInt8]
     let inFlight: Int
-    let call: VerifyCall
+    let payloads: ReturnedPayloads
 
     /// Prints the measurement. Arguments: ADDRESS FILE CALLS IN-FLIGHT typed|bare.
     static func measure(_ arguments: [String]) async throws {
@@ -19,7 +19,7 @@ struct Throughput: Sendable {
         let load = Throughput(
             client: client,
             token: [UInt8](try Data(contentsOf: URL(filePath: arguments[1]))), inFlight: inFlight,
-            call: VerifyCall(kind: .transaction, returnsTypedPayload: arguments[4] == "typed"))
+            payloads: arguments[4] == "typed" ? .typed : [])
         try await load.perform(calls / 4)
         let start = ContinuousClock.now
         try await load.perform(calls)
@@ -38,7 +38,8 @@ struct Throughput: Sendable {
     }
 
     private func verify() async throws {
-        let answer = try await client.verify(token, call, mayWait: true)
+        let answer = try await client.verify(
+            token, as: .transaction, returning: payloads, mayWait: true)
         guard answer.verification.verdict == .valid else {
             throw CaseError("\(answer.verification.verdict): \(answer.verification.detail)")
         }

@@ -88,8 +88,8 @@ final class RemoteBulk: BulkEngine {
     }
 
     private func giveUpIfLost(_ error: ClientError) {
-        switch error {
-        case .connectFailed, .connectionLost, .deadlineExceeded:
+        switch error.reason {
+        case .connectFailed, .tlsFailed, .connectionLost, .deadlineExceeded:
             let now = SystemClock.monotonicNanoseconds
             if now - lastAnswer.withLock({ $0 }) > patience { lost("\(error)") }
         default: break
@@ -111,13 +111,14 @@ enum RetryRule {
     static func pause(after error: ClientError, attempt: Int) -> UInt32? {
         guard attempt < attempts else { return nil }
         let own = min(shortestPause << UInt32(min(attempt - 1, 6)), longestPause)
-        switch error {
-        case .status(.resourceExhausted, _, let pause, _):
-            // 0 says that the request can never succeed.
-            return pause == 0 ? nil : min(max(pause, own), longestPause)
-        case .status(.unavailable, _, let pause, _): return min(max(pause, own), longestPause)
-        case .connectionLost: return own
-        default: return nil
+        if error.reason == .connectionLost { return own }
+        guard let status = error.status else { return nil }
+        let pause = min(max(status.retryAfterMilliseconds, own), longestPause)
+        return switch status.code {
+        // 0 says that the request can never succeed.
+        case .resourceExhausted: status.retryAfterMilliseconds == 0 ? nil : pause
+        case .unavailable: pause
+        default: nil
         }
     }
 }

@@ -1,35 +1,12 @@
 public import AssayModels
 import AssayWire
 
-/// One item of evidence for `AssayClient.resolve`.
-public struct ResolveItem: Equatable, Sendable {
-    /// The evidence as the app or Apple sent it; for a notification, the posted body.
-    public var evidence: [UInt8]
-    /// The kind of the evidence; nil: the server detects it.
-    public var kind: EvidenceKind?
-    /// The caller's name for the item, such as a file name.
-    public var label: String?
-
-    /// Creates an item.
-    public init(_ evidence: [UInt8], as kind: EvidenceKind? = nil, label: String? = nil) {
-        self.evidence = evidence
-        self.kind = kind
-        self.label = label
-    }
-}
-
-/// The parts of valid items that `AssayClient.resolve` returns, beside verdicts and entitlements.
-public struct ReturnedPayloads: OptionSet, Sendable {
-    /// The bits of the members.
-    public let rawValue: Int
-
-    /// Creates a set from its bits.
-    public init(rawValue: Int) { self.rawValue = rawValue }
-
-    /// The payload as typed fields.
-    public static let typed = ReturnedPayloads(rawValue: 1)
-    /// The signed JSON.
-    public static let json = ReturnedPayloads(rawValue: 2)
+/// The answer to `AssayClient.verify`.
+public struct VerifyAnswer: Equatable, Sendable {
+    /// The verdict, and the typed payload if the call requested it.
+    public let verification: Verification
+    /// The requested JSON if the verdict is VALID; otherwise empty.
+    public let payloadJSON: [UInt8]
 }
 
 /// The answer to `AssayClient.resolve`.
@@ -41,7 +18,7 @@ public struct ResolveAnswer: Equatable, Sendable {
 
     /// The outcome of one item.
     public struct Item: Equatable, Sendable {
-        /// The label of the request.
+        /// The label of the request; of a fetched item, the App Store's list that it is of.
         public let label: String?
         /// The verification, as of a call for this item alone. Its kind is nil if the server could
         /// not detect it.
@@ -64,15 +41,40 @@ public struct ResolveAnswer: Equatable, Sendable {
         for item in resolution.items {
             let end = start + Int(item.payloadJSONLength)
             guard end <= body.count else { return nil }
-            items.append(
-                Item(
-                    label: item.label, verification: item.verification,
-                    payloadJSON: Array(body[start..<end]), isSuperseded: item.isSuperseded,
-                    identifiers: item.identifiers))
+            items.append(Item(item, payloadJSON: Array(body[start..<end])))
             start = end
         }
         guard start == body.count else { return nil }
         self.items = items
         entitlements = resolution.entitlements
+    }
+}
+
+/// The answer to `AssayClient.fetch`.
+public struct FetchAnswer: Equatable, Sendable {
+    /// The environment that knows the customer.
+    public let environment: StoreEnvironment
+    /// The revision at the end of the history; nil if the history was not asked for.
+    public let revision: String?
+    /// The answers of the App Store as evidence, each verified.
+    public let items: [ResolveAnswer.Item]
+    /// What the answers say together. `decidedBy` refers to items by index.
+    public let entitlements: Entitlements
+
+    init(_ fetched: Fetched) {
+        environment = fetched.environment
+        revision = fetched.revision
+        items = fetched.items.map { ResolveAnswer.Item($0, payloadJSON: []) }
+        entitlements = fetched.entitlements
+    }
+}
+
+extension ResolveAnswer.Item {
+    fileprivate init(_ item: ResolvedItem, payloadJSON: [UInt8]) {
+        label = item.label
+        verification = item.verification
+        self.payloadJSON = payloadJSON
+        isSuperseded = item.isSuperseded
+        identifiers = item.identifiers
     }
 }
