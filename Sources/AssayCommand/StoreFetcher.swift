@@ -39,21 +39,24 @@ final class StoreFetcher: Fetcher {
 extension FetchError {
     /// - Parameter now: milliseconds since 1970.
     init(_ error: StoreError, now: Int64) {
-        let text = error.description
-        switch error {
-        case .refused(let refusal): self.init(refusal, text, now: now)
-        case .unverified, .malformedAnswer, .pagesRepeat, .emptyPages:
-            self.init(.notVerified, text)
-        case .transport(.libraryMissing), .unusableKey: self.init(.keyNotAccepted, text)
-        // Of the same size each time.
-        case .transport(.answerTooLarge): self.init(.tooLarge, text)
-        case .transport: self.init(.unavailable, text)
-        case .deadlineExceeded: self.init(.deadlineExceeded, text)
-        case .cancelled: self.init(.cancelled, text)
-        case .tooManyPages, .tooManyBytes: self.init(.tooLarge, text)
-        case .tooManyWaiting: self.init(.rateLimited, text)
-        case .invalidArgument: self.init(.refused, text)
+        let text = error.message
+        if let refusal = error.refusal {
+            self.init(refusal, text, now: now)
+            return
         }
+        let reason: Reason =
+            switch error.reason {
+            case .unverified, .malformedAnswer, .pagesRepeat, .emptyPages: .notVerified
+            case .libraryMissing, .unusableKey: .keyNotAccepted
+            // Of the same size each time.
+            case .answerTooLarge, .tooManyPages, .tooManyBytes: .tooLarge
+            case .deadlineExceeded: .deadlineExceeded
+            case .cancelled: .cancelled
+            case .tooManyWaiting: .rateLimited
+            case .invalidArgument: .refused
+            default: .unavailable
+            }
+        self.init(reason, text)
     }
 
     private init(_ refusal: StoreRefusal, _ text: String, now: Int64) {

@@ -34,8 +34,9 @@ import Testing
         for (error, reason) in table {
             let made = FetchError(error, now: 0)
             #expect(made.reason == reason && made.message == error.description, "\(error)")
-            let code: Int64? = if case .refused(let refusal) = error { refusal.code } else { nil }
-            #expect(made.appStoreCode == code && made.retryAfterMilliseconds == nil, "\(error)")
+            #expect(
+                made.appStoreCode == error.refusal?.code && made.retryAfterMilliseconds == nil,
+                "\(error)")
         }
     }
 

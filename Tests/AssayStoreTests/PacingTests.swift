@@ -194,7 +194,7 @@ struct PageWalkTests {
     @Test("a promise of more needs a new token of bounded size")
     func tokens() {
         func isMalformed(_ token: String?) -> Bool {
-            if case .malformedAnswer = Self.walk([Self.page(token)]).error { true } else { false }
+            Self.walk([Self.page(token)]).error?.reason == .malformedAnswer
         }
         #expect(isMalformed(nil) && isMalformed(""))
         #expect(isMalformed(String(repeating: "x", count: 4097)))

@@ -68,12 +68,8 @@ extension StoreError {
     /// Whether the App Store refused the request as such, or evidence was refused. What another key
     /// or another time can change is no refusal.
     fileprivate var isRefusal: Bool {
-        switch self {
-        case .refused(let refusal):
-            (400...499).contains(refusal.httpStatus) && ![401, 429].contains(refusal.httpStatus)
-        case .unverified: true
-        default: false
-        }
+        guard let status = refusal?.httpStatus else { return reason == .unverified }
+        return (400...499).contains(status) && ![401, 429].contains(status)
     }
 }
 

@@ -130,10 +130,8 @@ final class KeySigner: RequestSigner {
 
 extension SigningFailure {
     fileprivate init(_ error: StoreError) {
-        if case .unusableKey(let reason) = error {
-            self = .unusableKey(reason)
-        } else {
-            self = .invalidRequest(error.description)
-        }
+        self =
+            error.reason == .unusableKey
+            ? .unusableKey(error.message) : .invalidRequest(error.message)
     }
 }

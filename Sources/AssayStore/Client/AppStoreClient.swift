@@ -112,7 +112,8 @@ public final class AppStoreClient: Sendable {
         for (index, environment) in environments.enumerated() {
             do throws(StoreError) {
                 return try await answer(to: call, page: page, environment, deadline)
-            } catch .refused(let refusal) {
+            } catch {
+                guard let refusal = error.refusal else { throw error }
                 let all = before?.followed(by: refusal) ?? refusal
                 guard refusal.namesOtherEnvironment, index < environments.count - 1 else {
                     throw .refused(all)
@@ -140,7 +141,7 @@ public final class AppStoreClient: Sendable {
             } catch {
                 failure = error
             }
-            if case .refused(let refusal) = failure, refusal.httpStatus == 401, !hasFreshToken,
+            if failure.refusal?.httpStatus == 401, !hasFreshToken,
                 token.madeAt < clock.wall() / 1000
             {
                 // The clock may have been set right since the token was made.
@@ -197,11 +198,7 @@ public final class AppStoreClient: Sendable {
             count(call, .answered)
             return answer
         } catch {
-            if case .unverified = error {
-                count(call, .unverified)
-            } else {
-                count(call, .malformed)
-            }
+            count(call, error.reason == .unverified ? .unverified : .malformed)
             throw error
         }
     }
@@ -231,7 +228,7 @@ public final class AppStoreClient: Sendable {
     private func closeRate(
         after failure: StoreError, _ call: StoreCall, _ environment: StoreEnvironment
     ) {
-        guard case .refused(let refusal) = failure, let time = refusal.retryAt else { return }
+        guard let time = failure.refusal?.retryAt else { return }
         let wait = max(time.milliseconds.subtractingReportingOverflow(clock.wall()).0, 0)
         // A day bounds what a wrong clock on either side can cost.
         let bounded = UInt64(min(wait, 86_400_000)) * 1_000_000
@@ -257,7 +254,5 @@ extension StoreRefusal {
 }
 
 extension StoreError {
-    fileprivate var isRateLimit: Bool {
-        if case .refused(let refusal) = self { refusal.httpStatus == 429 } else { false }
-    }
+    fileprivate var isRateLimit: Bool { refusal?.httpStatus == 429 }
 }

@@ -33,8 +33,9 @@ public struct StoreKey: Sendable {
         defer { PrivateFile.clear(&content) }
         do throws(StoreError) {
             try self.init(encoded: content, keyId: keyId, issuerId: issuerId)
-        } catch .unusableKey(let reason) {
-            throw .unusableKey("can't use the key file \(file): \(reason)")
+        } catch {
+            guard error.reason == .unusableKey else { throw error }
+            throw .unusableKey("can't use the key file \(file): \(error)")
         }
     }
 

@@ -31,7 +31,7 @@ struct RetryPolicy: Sendable {
             return .giveUp
         }
         var pause = pause(after: attempt, chance: chance)
-        if case .refused(let refusal) = error, let time = refusal.retryAt {
+        if let time = error.refusal?.retryAt {
             // The jitter comes on top: all clients were given the same time.
             let wait = max(time.milliseconds.subtractingReportingOverflow(now.milliseconds).0, 0)
             pause = UInt64(wait) + UInt64(chance * Double(shortestPause))
@@ -53,21 +53,16 @@ struct RetryPolicy: Sendable {
 
     /// Whether another attempt can end differently, and can't have an effect of its own.
     static func canHelp(_ error: StoreError, isRepeatable: Bool) -> Bool {
-        switch error {
-        case .refused(let refusal):
+        if let refusal = error.refusal {
             if let code = refusal.code, retryableCodes.contains(code) { return true }
             if refusal.httpStatus == 429 { return true }
             return isRepeatable && (500...599).contains(refusal.httpStatus)
-        case .transport(let error):
-            switch error {
-            case .hostNotFound, .connectFailed, .handshakeFailed: return true
-            case .timedOut, .connectionLost: return isRepeatable || error.isUnsent
-            case .libraryMissing, .untrusted, .answerTooLarge, .cancelled, .other: return false
-            }
-        case .unverified, .malformedAnswer, .deadlineExceeded, .cancelled, .tooManyPages,
-            .tooManyBytes, .pagesRepeat, .emptyPages, .tooManyWaiting, .invalidArgument,
-            .unusableKey:
-            return false
+        }
+        guard let failure = error.transport else { return false }
+        return switch failure {
+        case .hostNotFound, .connectFailed, .handshakeFailed: true
+        case .timedOut, .connectionLost: isRepeatable || failure.isUnsent
+        case .libraryMissing, .untrusted, .answerTooLarge, .cancelled, .other: false
         }
     }
 }
