@@ -287,7 +287,7 @@ extension TrustStore {
             } else if count > 1 {
                 "it contains \(count) certificates; write each to a file of its own"
             } else {
-                "it is not one X.509 certificate, PEM or DER: \(reason)"
+                reason
             }
         return Failure("\(file) can't be pinned: \(fault)")
     }
@@ -297,9 +297,10 @@ extension TrustStore {
         let content = try Input.read(file)
         do throws(TrustStoreError) {
             return try pinningHarmony(content)
-        } catch .notACertificate(let reason) {
-            throw Self.notPinned(file, content, reason)
         } catch {
+            if error.reason == .notACertificate {
+                throw Self.notPinned(file, content, error.message)
+            }
             throw Failure("\(file) can't be pinned: it is not a root that signs by RSA or ECDSA")
         }
     }
@@ -319,15 +320,11 @@ extension TrustStore {
         let content = try Input.read(file)
         do throws(TrustStoreError) {
             return try pinning(content, development: development)
-        } catch .notACertificate(let reason) {
-            throw Self.notPinned(file, content, reason)
-        } catch .unsupportedKey {
-            throw Failure(
-                "\(file) can't be pinned: its key is of another type than RSA, P-256 and P-384")
-        } catch .notACertificateAuthority {
-            throw Failure(
-                "\(file) can't be pinned: it is not a certificate authority (CA is false), and "
-                    + "another certificate issued it; name the root at the top of its chain")
+        } catch {
+            if error.reason == .notACertificate {
+                throw Self.notPinned(file, content, error.message)
+            }
+            throw Failure("\(file) can't be pinned: \(error)")
         }
     }
 }

@@ -68,7 +68,7 @@ import Testing
     }
 
     private static func isMalformed(_ document: [UInt8]) -> Bool {
-        if case .malformed = error(document) { true } else { false }
+        error(document)?.reason == .malformed
     }
 
     private static func status(_ document: [UInt8]) throws -> RevocationStatus.State? {

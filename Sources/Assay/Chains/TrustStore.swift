@@ -197,16 +197,6 @@ public struct TrustAnchor: Sendable {
     }
 }
 
-/// The reason that a certificate cannot be pinned.
-public enum TrustStoreError: Error, Equatable {
-    /// Neither DER nor PEM of one X.509 certificate, with the reason.
-    case notACertificate(String)
-    /// A key type or size that no chain of Apple's shape uses.
-    case unsupportedKey
-    /// Not a certificate authority, nor self-issued as Xcode's certificate is.
-    case notACertificateAuthority
-}
-
 extension Certificate {
     fileprivate var isAuthority: Bool { extensions.basicConstraints?.isCA == true }
 }

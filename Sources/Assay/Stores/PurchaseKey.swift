@@ -98,32 +98,6 @@ public struct PurchaseKey: Sendable, Equatable {
     }
 }
 
-/// The reason that a store's key cannot be used.
-public enum PurchaseKeyError: Error, Equatable {
-    /// Neither base64, PEM nor DER of one SubjectPublicKeyInfo, with the reason.
-    case notAKey(String)
-    /// A key of another algorithm than RSA.
-    case notRSA
-    /// RSA of another size than 2048 to 4096 bits, or with a public exponent below 65537.
-    case unsupportedSize(bits: Int)
-}
-
-extension PurchaseKeyError: CustomStringConvertible {
-    public var description: String {
-        switch self {
-        case .notAKey(let reason):
-            "it is not the base64 of a public key, as the store's console shows it: \(reason)"
-        case .notRSA: "it is not an RSA key"
-        case .unsupportedSize(let bits) where bits == Limits.legacyRSAKeyBits:
-            "it has \(bits) bits; keys of this size are accepted only where allowed by name"
-        case .unsupportedSize(let bits) where bits < Limits.smallestRSAKeyBits:
-            "it has \(bits) bits, at least \(Limits.smallestRSAKeyBits) are needed"
-        case .unsupportedSize(let bits):
-            "it has \(bits) bits, or a public exponent below \(Limits.smallestRSAExponent)"
-        }
-    }
-}
-
 /// The purchases of another store than Apple's that an operator accepts for one app.
 public struct PurchasePolicy: Sendable, Equatable {
     /// The keys, one of which has to have signed. Empty: no purchase is accepted.

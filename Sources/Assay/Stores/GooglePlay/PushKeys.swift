@@ -92,7 +92,7 @@ public final class PushKeys: Sendable {
         else {
             let bits = modulus.count * 8 - (modulus.first ?? 0).leadingZeroBitCount
             return .unusable(
-                PurchaseKeyError.unsupportedSize(bits: max(bits, 0)).ofTokens)
+                PurchaseKeyError.unsupportedSize(bits: max(bits, 0), hasException: false).message)
         }
         return .usable(key)
     }
@@ -100,38 +100,6 @@ public final class PushKeys: Sendable {
     private static func octets(_ value: JSONValue?) -> [UInt8]? {
         guard let text = value?.string else { return nil }
         return try? Base64URL.decode(Array(text.utf8).span)
-    }
-}
-
-extension PurchaseKeyError {
-    /// The text without the exception for old keys, which tokens do not have.
-    fileprivate var ofTokens: String {
-        guard case .unsupportedSize(let bits) = self, bits < Limits.smallestRSAKeyBits else {
-            return description
-        }
-        return "it has \(bits) bits, at least \(Limits.smallestRSAKeyBits) are needed"
-    }
-}
-
-/// The reason that a JWK Set cannot be used.
-public enum PushKeysError: Error, Equatable {
-    /// Not a JWK Set, with the reason.
-    case notASet(String)
-    /// A key in it is private.
-    case privateKey
-    /// No key in it can verify a token, with the reason of one, if there is any.
-    case noKey(String?)
-}
-
-extension PushKeysError: CustomStringConvertible {
-    public var description: String {
-        switch self {
-        case .notASet(let reason):
-            "it is not a JWK Set, as https://www.googleapis.com/oauth2/v3/certs has it: \(reason)"
-        case .privateKey: "it has a private key, which has to stay secret"
-        case .noKey(let reason):
-            "it has no RSA key with a kid for RS256" + (reason.map { ": \($0)" } ?? "")
-        }
     }
 }
 
