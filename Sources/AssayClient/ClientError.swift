@@ -5,45 +5,38 @@ public import AssayWire
 public struct ClientError: Error, Hashable, Sendable {
     /// The kinds of reasons. A later version can add some, so a switch needs a default.
     public struct Reason: Hashable, Sendable, CustomStringConvertible {
-        private enum Name: String {
-            case invalidAddress, invalidArgument, connectFailed, tlsFailed, connectionLost
-            case deadlineExceeded, cancelled, status, protocolViolation, closed, requestTooLarge
-            case tooManyWaiting
-        }
-        private let name: Name
+        public let description: String
 
-        private init(_ name: Name) { self.name = name }
-
-        public var description: String { name.rawValue }
+        private init(_ name: String) { description = name }
 
         /// No address, or one of a kind that only servers use.
-        public static let invalidAddress = Reason(.invalidAddress)
+        public static let invalidAddress = Reason("invalidAddress")
         /// An argument can't be sent, such as an expectation that is given and empty. Nothing was
         /// sent.
-        public static let invalidArgument = Reason(.invalidArgument)
+        public static let invalidArgument = Reason("invalidArgument")
         /// The connection attempt failed, at every address.
-        public static let connectFailed = Reason(.connectFailed)
+        public static let connectFailed = Reason("connectFailed")
         /// TLS failed: an authority, a name or a certificate is not accepted.
-        public static let tlsFailed = Reason(.tlsFailed)
+        public static let tlsFailed = Reason("tlsFailed")
         /// The connection was lost while the call was in flight, and the call could not be retried.
-        public static let connectionLost = Reason(.connectionLost)
+        public static let connectionLost = Reason("connectionLost")
         /// The deadline passed. Reported by the server, or by the client if the server did not
         /// answer.
-        public static let deadlineExceeded = Reason(.deadlineExceeded)
+        public static let deadlineExceeded = Reason("deadlineExceeded")
         /// The task was cancelled.
-        public static let cancelled = Reason(.cancelled)
+        public static let cancelled = Reason("cancelled")
         /// The server could not perform the call, or not on this connection. `ClientError.status`
         /// has the details.
-        public static let status = Reason(.status)
+        public static let status = Reason("status")
         /// The peer does not follow the protocol.
-        public static let protocolViolation = Reason(.protocolViolation)
+        public static let protocolViolation = Reason("protocolViolation")
         /// The client was closed.
-        public static let closed = Reason(.closed)
+        public static let closed = Reason("closed")
         /// The request exceeds the limits of `FrameLimits`.
-        public static let requestTooLarge = Reason(.requestTooLarge)
+        public static let requestTooLarge = Reason("requestTooLarge")
         /// The number of waiting calls has reached `ClientOptions.waitingLimit`, or the call waited
         /// longer than `ClientOptions.longestWait` for its turn.
-        public static let tooManyWaiting = Reason(.tooManyWaiting)
+        public static let tooManyWaiting = Reason("tooManyWaiting")
     }
 
     /// The server's answer to a call that it could not perform.
@@ -170,7 +163,7 @@ extension LoopError {
 
 extension TLSError {
     fileprivate var remedy: String? {
-        switch self {
+        switch reason {
         case .noTLS: "write tcp://HOST:PORT, or the port of --listen tls://"
         case .untrustedPeer:
             "name the server's authority, or the name in its certificate, in TLSClientSettings"

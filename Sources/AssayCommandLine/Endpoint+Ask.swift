@@ -32,12 +32,13 @@ extension ClientError {
 
     /// The remedy, when an option of the tool helps.
     private var remedy: String? {
-        switch cause {
-        case .tls(.refusedByPeer(let reason))? where reason.contains("certificate"):
+        guard case .tls(let error)? = cause else { return nil }
+        return switch error.reason {
+        case .refusedByPeer where error.message.contains("certificate"):
             "if the server requires a client certificate, name it with --tls-cert and --tls-key"
-        case .tls(.untrustedPeer(let reason))? where Self.names.contains(reason):
+        case .untrustedPeer where Self.names.contains(where: error.message.hasSuffix):
             "if this is the right server, give the name in its certificate with --tls-name"
-        case .tls(.untrustedPeer)?: "name its authority with --tls-ca"
+        case .untrustedPeer: "name its authority with --tls-ca"
         default: nil
         }
     }

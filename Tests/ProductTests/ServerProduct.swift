@@ -48,8 +48,7 @@ final class ServerProduct {
             _ = try TLSContext(server: settings)
             return nil
         } catch {
-            guard case .unreadable(let file, _) = error else { return nil }
-            return file
+            return error.reason == .unreadable ? error.file : nil
         }
     }
 }

@@ -78,8 +78,8 @@ struct TLSSettings {
 
     /// The table's key that an error belongs to.
     private static func key(of error: TLSError, _ settings: TLSServerSettings) -> String {
-        switch error {
-        case .noCertificate(settings.clientAuthority): "client-ca"
+        switch error.reason {
+        case .noCertificate where error.file == settings.clientAuthority: "client-ca"
         case .noKey, .keyMismatch: "key"
         default: "certificate"
         }

@@ -98,18 +98,38 @@ public struct InheritedSocket: Hashable, Sendable {
 }
 
 /// Why a passed descriptor can't be served.
-public enum InheritedSocketError: Error, Hashable, Sendable {
-    /// The descriptor is not a listening stream socket (a unit with `Accept=yes`, or a datagram
-    /// socket).
-    case notListening(Int32, name: String)
+public struct InheritedSocketError: Error, Hashable, Sendable {
+    /// The kinds of reasons. A later version can add some, so a switch needs a default.
+    public struct Reason: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+
+        private init(_ name: String) { description = name }
+
+        /// The descriptor is not a listening stream socket (a unit with `Accept=yes`, or a datagram
+        /// socket).
+        public static let notListening = Reason("notListening")
+    }
+
+    /// The kind of the reason.
+    public let reason: Reason
+    /// What is wrong, and what to do.
+    public let message: String
+
+    private init(_ reason: Reason, _ message: String) {
+        self.reason = reason
+        self.message = message
+    }
 }
 
 extension InheritedSocketError: CustomStringConvertible {
-    public var description: String {
-        switch self {
-        case .notListening(let descriptor, let name):
+    public var description: String { message }
+}
+
+extension InheritedSocketError {
+    static func notListening(_ descriptor: Int32, name: String) -> Self {
+        Self(
+            .notListening,
             "the inherited descriptor \(descriptor) (\"\(name)\") is not a listening stream "
-                + "socket: its unit needs ListenStream and Accept=no"
-        }
+                + "socket: its unit needs ListenStream and Accept=no")
     }
 }

@@ -77,22 +77,6 @@ public enum Endpoint: Hashable, Sendable {
     }
 }
 
-/// Why the text of an endpoint is invalid. Each case carries the text.
-public enum EndpointError: Error, Hashable, Sendable {
-    /// The text begins with no known scheme, such as `tcp://`, `tls://` or `unix:`.
-    case unknownScheme(String)
-    /// No host name or address, or one with invalid characters.
-    case noHost(String)
-    /// No decimal port from 0 to 65535 after the last colon.
-    case noPort(String)
-    /// An IPv6 address without brackets, which separate its colons from the port's.
-    case bareIPv6(String)
-    /// No path after `unix:`.
-    case noPath(String)
-    /// The path of a Unix socket exceeds 107 bytes.
-    case pathTooLong(String)
-}
-
 extension Endpoint: CustomStringConvertible {
     public var description: String {
         switch self {
@@ -171,23 +155,6 @@ extension Endpoint {
 
     private static func text(_ host: String, _ port: UInt16) -> String {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-    }
-}
-
-extension EndpointError: CustomStringConvertible {
-    public var description: String {
-        switch self {
-        case .unknownScheme(let text):
-            "\"\(text)\" is not an address: write tcp://HOST:PORT, tls://HOST:PORT or unix:PATH"
-        case .noHost(let text): "\"\(text)\" names no host: write tcp://HOST:PORT"
-        case .noPort(let text):
-            "\"\(text)\" has no port from 0 to 65535: write tcp://HOST:PORT"
-        case .bareIPv6(let text):
-            "\"\(text)\": write an IPv6 address in brackets, as in tcp://[::1]:7443"
-        case .noPath(let text): "\"\(text)\" names no path: write unix:PATH"
-        case .pathTooLong(let text):
-            "\"\(text)\": the path of a Unix socket can have at most \(Endpoint.pathLimit) bytes"
-        }
     }
 }
 
