@@ -170,9 +170,9 @@ extension ReturnedPayloads {
     /// Throws for a form that a call does not return.
     fileprivate func require(_ forms: Self, of call: String) throws(ClientError) {
         guard isSubset(of: forms) else {
-            let names = forms.contains(.json) ? "typed and json" : "typed"
+            let names = forms.contains(.json) ? "typed fields or JSON" : "typed fields"
             throw ClientError(
-                .invalidArgument, "returning: a \(call) returns payloads as \(names) alone")
+                .invalidArgument, "returning: a \(call) returns payloads as \(names) only")
         }
     }
 }

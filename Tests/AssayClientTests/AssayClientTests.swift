@@ -243,6 +243,27 @@ private func error<Answer>(
         }
     }
 
+    @Test("a form of payloads that a call does not return is refused before anything is sent")
+    func returnedPayloads() async throws {
+        try await withServer { peer, _, _ in
+            peer.close()
+        } _: { server, client in
+            let errors = [
+                await error { () async throws(ClientError) in
+                    try await client.resolve([ResolveItem([1])], returning: .verifyReceiptJSON)
+                },
+                await error { () async throws(ClientError) in
+                    try await client.fetch(transactionId: "1", returning: .json)
+                },
+                await error { () async throws(ClientError) in
+                    try await client.fetch([1], returning: [.typed, .json])
+                },
+            ]
+            #expect(errors.allSatisfy { $0?.reason == .invalidArgument }, "\(errors)")
+            #expect(server.connectionCount == 0)
+        }
+    }
+
     @Test func oversizedRequestsAreNotSent() async throws {
         var options = ClientOptions.longTimeout
         options.requestLimits = FrameLimits(frameBytes: 1000, headBytes: 100)

@@ -27,6 +27,7 @@ struct ProductTests {
         let answer = try await ClientProduct.verdict(of: evidence, at: server.address)
         #expect(answer.verdict == "VALID")
         #expect(answer.isServing)
+        #expect(try ServerProduct.failsAtUsedAddress(root: evidence.root, at: path))
         #expect(server.stop())
     }
 

@@ -38,6 +38,18 @@ final class ServerProduct {
         return last == .ended(.drained)
     }
 
+    /// Returns whether a second server at this address fails, and its error says what to do.
+    static func failsAtUsedAddress(root: [UInt8], at path: String) throws -> Bool {
+        do {
+            _ = try ServerProduct(root: root, at: path)
+            return false
+        } catch let error as ServerError {
+            let reason: ServerError.Reason = error.reason
+            return reason == .listenFailed && error.endpoint == .unix(path: path)
+                && error.message.hasSuffix("choose another address")
+        }
+    }
+
     /// The current time in milliseconds since 1970.
     static var now: Int64 { ServerConfiguration.systemClock().milliseconds }
 
