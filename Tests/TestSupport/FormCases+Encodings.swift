@@ -29,6 +29,10 @@ extension FormCaseMaker {
         add(
             "spaces", "spaces", base64.replacingOccurrences(of: "+", with: " "),
             "turned + into spaces", not: Self.lines(base64, " "))
+        let half = String(base64.prefix(base64.count / 2))
+        add(
+            "half a receipt in lines", "cutReceipt", Self.lines(half, " "), "cut off",
+            not: half.replacingOccurrences(of: "+", with: " "))
         let urlSafe = base64.replacingOccurrences(of: "+", with: "-")
             .replacingOccurrences(of: "/", with: "_")
         add("base64url", "urlSafe", urlSafe, "base64url", not: base64)
