@@ -1,3 +1,4 @@
+import CLibuv
 import Glibc
 
 /// A lock between processes: a file that exists while a process holds the lock.
