@@ -12,14 +12,14 @@ import AssayWire
 /// it.
 package final class ArrivingReceipt {
     /// The request, whose reservation follows the memory that the receipt holds.
-    package private(set) var admitted: Admitted
-    package private(set) var remaining: Int
+    private(set) var admitted: Admitted
+    private var left: Int
     /// Size of the receipt, in bytes. It grows for a receipt of unknown size.
     private(set) var size: Int
     private var evidence: Evidence
     /// What is around the receipt, if it arrives in JSON; `size` is then that of the JSON.
-    package private(set) var envelope: (any Envelope)?
-    package private(set) var rate: ArrivalRate
+    private var around: (any Envelope)?
+    private var arrival: ArrivalRate
 
     private enum Evidence {
         case receipt(AppReceiptStream)
@@ -33,10 +33,10 @@ package final class ArrivingReceipt {
         _ admitted: consuming Admitted, size: Int, in envelope: (any Envelope)? = nil,
         detectsKind: Bool = false, at now: UInt64
     ) {
-        remaining = size
+        left = size
         self.size = size
-        self.envelope = envelope
-        rate = ArrivalRate(at: now)
+        around = envelope
+        arrival = ArrivalRate(at: now)
         if detectsKind {
             evidence = .undetected([])
         } else if let limit = admitted.exceeded {
@@ -55,9 +55,19 @@ package final class ArrivingReceipt {
         set { admitted.form = newValue }
     }
     package var deadline: UInt64 { admitted.deadline }
+    /// Bytes that have not arrived.
+    package var remaining: Int { left }
+    /// What is around the receipt, if it arrives in JSON.
+    package var envelope: (any Envelope)? { around }
+    package var rate: ArrivalRate { arrival }
+
+    /// Whether the password of its request is that of its app.
+    package func admits(password: String?) -> Bool {
+        admitted.app.secrets.admits(password: password)
+    }
 
     /// Bytes that the receipt holds now, reserved or not.
-    var wanted: Int { evidenceBytes + (envelope?.heldBytes ?? 0) }
+    var wanted: Int { evidenceBytes + (around?.heldBytes ?? 0) }
 
     private var evidenceBytes: Int {
         switch evidence {
@@ -73,11 +83,11 @@ package final class ArrivingReceipt {
     }
 
     /// Updates the arrival rate. Called several times a second.
-    package func measureRate(at now: UInt64) { rate.measure(size - remaining, at: now) }
+    package func measureRate(at now: UInt64) { arrival.measure(size - left, at: now) }
 
     /// Announces further bytes of a receipt whose size is unknown.
     package func willReceive(_ count: Int) {
-        remaining += count
+        left += count
         size += count
     }
 
@@ -85,12 +95,12 @@ package final class ArrivingReceipt {
     ///
     /// - Returns: whether the budget admits the memory that the receipt now holds.
     package func receive(_ bytes: SlabBytes) -> Bool {
-        if envelope == nil {
+        if around == nil {
             receive(bytes.span)
         } else {
-            envelope?.receive(bytes.span) { receive($0) }
+            around?.receive(bytes.span) { receive($0) }
         }
-        remaining -= bytes.count
+        left -= bytes.count
         // A hostile receipt can take more memory than its bytes, with empty records for example.
         return admitted.reservation.resize(receipt: wanted)
     }
@@ -120,11 +130,11 @@ package final class ArrivingReceipt {
 
     /// The complete receipt, for a worker to finish.
     var completed: Job.Evidence {
-        precondition(remaining == 0 || isNamed)
+        precondition(left == 0 || isNamed)
         switch evidence {
         case .receipt(let stream): return .receipt(stream)
         case .oversized(var evidence):
-            evidence.skip(remaining)
+            evidence.skip(left)
             return .oversized(evidence)
         case .undetected(let bytes):
             var evidence = OversizedEvidence(as: nil, limit: EvidenceKind.largestByteLimit)

@@ -278,10 +278,12 @@ package final class Scheduler {
     /// then brings several requests and one write takes several answers, including refusals: they
     /// cost little more than the system calls, and have to cost less than the work.
     private func restMilliseconds(connections: Int) -> UInt64 {
-        let queued = queuedMilliseconds
-        guard !context.phase.isDraining, queued > queueLimitMilliseconds / 2 else { return 0 }
         // A few connections fill their reads while a slice is verified, and stall in a pause.
-        guard connections >= ServerLimits.connectionsToRestFrom else { return 0 }
+        guard connections >= ServerLimits.connectionsToRestFrom, !context.phase.isDraining else {
+            return 0
+        }
+        let queued = queuedMilliseconds
+        guard queued > queueLimitMilliseconds / 2 else { return 0 }
         let rest = readBackoff.next(atMost: min(context.limits.restMilliseconds, queued / 2))
         return max(rest, Self.shortestRestMilliseconds)
     }

@@ -61,7 +61,7 @@ extension RequestSession {
             self[format: receipt.id] = format
             receipt.form = format
             let password = members["password"]?.string
-            return receipt.admitted.app.secrets.admits(password: password) ? nil : .wrongPassword
+            return receipt.admits(password: password) ? nil : .wrongPassword
         } catch {
             return error
         }
