@@ -6,8 +6,8 @@ import AssayWire
 /// A protocol on a connection: what the received bytes ask for, and how answers are written.
 ///
 /// A session owns the request that is arriving and the order of the answers. It reads what its
-/// connection has received, gives requests to the `Service`, and appends answers to the connection's
-/// output. Time, memory, shares and the socket are the connection's; a session knows no scheduler.
+/// connection has received, gives requests to the `Service`, and appends answers to the output of
+/// the connection. Time, memory and the socket are the connection's; a session knows no scheduler.
 /// Belongs to the loop's thread.
 protocol Session: AnyObject {
     // MARK: Reading
