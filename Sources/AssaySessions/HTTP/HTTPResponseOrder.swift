@@ -13,7 +13,7 @@ struct HTTPResponseOrder {
     private(set) var waitingBytes = 0
 
     private struct Slot {
-        var format: HTTPResponseStyle
+        var style: HTTPResponseStyle
         /// The response, complete before its turn.
         var response: [UInt8]?
         /// Whether the client waits for an interim response before it sends the body.
@@ -21,8 +21,8 @@ struct HTTPResponseOrder {
     }
 
     /// Reserves the slot of the next request's response.
-    mutating func begin(_ format: HTTPResponseStyle) -> UInt64 {
-        slots.append(Slot(format: format))
+    mutating func begin(_ style: HTTPResponseStyle) -> UInt64 {
+        slots.append(Slot(style: style))
         return nextId + UInt64(slots.count - next) - 1
     }
 
@@ -38,8 +38,8 @@ struct HTTPResponseOrder {
 
     /// How a response is written.
     subscript(id: UInt64) -> HTTPResponseStyle {
-        _read { yield slots[slot(id)].format }
-        _modify { yield &slots[slot(id)].format }
+        _read { yield slots[slot(id)].style }
+        _modify { yield &slots[slot(id)].style }
     }
 
     /// Whether the request still needs its response.

@@ -71,12 +71,12 @@ struct HTTPResponseStyle: Sendable {
 }
 
 extension HTTPResponseStyle {
-    /// The format with what the request asks for.
+    /// The same style, with what the request asks for.
     func answering(_ question: HTTPParameters) -> Self {
-        var format = self
-        format.content = question.content
-        format.detectsKind = question.kind == nil
-        return format
+        var style = self
+        style.content = question.content
+        style.detectsKind = question.kind == nil
+        return style
     }
 }
 

@@ -69,7 +69,7 @@ enum HTTPRoute: CaseIterable, Sendable {
         }
     }
 
-    /// The form of answers without a result.
+    /// The content of answers without a result.
     var content: HTTPResponseStyle.Content {
         switch self {
         case .verifyReceipt: .apple(VerifyReceiptQuery(isSandbox: false))
@@ -120,7 +120,7 @@ enum HTTPTarget: Sendable {
         }
     }
 
-    /// The form of answers without a result; nil for a request in no known form.
+    /// The content of answers without a result; nil for a request in no known form.
     ///
     /// - Parameter isHTTP2: whether the answer can have trailers, which gRPC needs, and begin
     ///   before the end of the request, as streams do.

@@ -109,9 +109,9 @@ extension HTTPSession {
 
     /// How a response is written after which the connection ends.
     private static let last = {
-        var format = HTTPResponseStyle()
-        format.framing.closes = true
-        return format
+        var style = HTTPResponseStyle()
+        style.framing.closes = true
+        return style
     }()
 
     /// The id of the arriving request, whose response ends the connection.

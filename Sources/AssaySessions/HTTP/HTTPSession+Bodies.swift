@@ -55,9 +55,9 @@ extension HTTPSession {
     /// Rejects the body that is arriving for lack of memory, and drops what has arrived.
     func refuseBody(_ connection: Connection) {
         guard let current else { return }
-        if case .lines(let format, _) = current.plan {
+        if case .lines(let style, _) = current.plan {
             // The place of the next line is unknown.
-            let id = responses.begin(format)
+            let id = responses.begin(style)
             refuse(id, HTTPProblem(ResponseHead.memoryExhausted(id)), connection)
             collected.removeAll()
             return connection.end(nil)
@@ -92,13 +92,13 @@ extension HTTPSession {
                 return true
             }
             feed(receipt, unread.extracting(0..<count), connection)
-        case .lines(let format, let limit):
+        case .lines(let style, let limit):
             // Like a request, a line waits while too many are in flight.
             guard !connection.isFull else {
                 connection.reading.awaitsAnswer = true
                 return false
             }
-            takeLine(count, unread, format, limit: limit, connection)
+            takeLine(count, unread, style, limit: limit, connection)
         case .evidence(_, let limit), .json(_, let limit), .resolve(_, let limit),
             .fetch(_, let limit), .sign(_, _, let limit):
             return takeWhole(count, unread, limit, connection)
@@ -229,7 +229,7 @@ extension HTTPSession {
     /// - Parameter body: the body, if it is in the receive buffer.
     func complete(_ connection: Connection, _ body: SlabBytes? = nil) {
         guard let current else { return }
-        if case .lines(let format, _) = current.plan { endLines(format, connection) }
+        if case .lines(let style, _) = current.plan { endLines(style, connection) }
         self.current = nil
         bodyRate = nil
         perform(current.plan, body ?? collected.take(), current.id, connection)

@@ -71,14 +71,14 @@ extension HTTPSession {
         _ head: HTTPHead, _ bytes: SlabBytes, _ target: HTTPTarget?, _ connection: Connection
     ) {
         let page = page(of: head, bytes.span, connection)
-        var format = format(of: head, bytes.span, target, isHTTP2: false, from: page)
+        var style = style(of: head, bytes.span, target, isHTTP2: false, from: page)
         let body = HTTPBodyReader(head.body)
         // A client that waits for the interim response possibly never sends the body of a refused
         // request, and a long one is not worth reading.
         let endsIfRefused =
             head.expectsContinue || body.announced > ServerLimits.refusedBodyBytes
-        format.framing.closes = !head.keepsAlive || endsIfRefused
-        let id = responses.begin(format)
+        style.framing.closes = !head.keepsAlive || endsIfRefused
+        let id = responses.begin(style)
         current = HTTPArrivingRequest(
             id: id, body: body, plan: .skip, closes: !head.keepsAlive,
             isChunked: head.body == .chunked)

@@ -11,18 +11,18 @@ extension HTTPSession {
         // Behind another response the client gets no interim one, and sends the body unasked.
         let isInterim = asksForBody && responses.isNext(id)
         let now = time(connection).seconds
-        let format = responses[id]
+        let style = responses[id]
         write(id, connection) { output in
             if isInterim { output += HTTP1Writer.interim }
             HTTP1Writer.appendHead(
-                of: format.response(200, HTTPMediaType.linesName), length: nil,
-                closes: format.framing.closes, at: now, to: &output)
+                of: style.response(200, HTTPMediaType.linesName), length: nil,
+                closes: style.framing.closes, at: now, to: &output)
         }
     }
 
     /// Takes the next line, or the data of an incomplete one.
     func takeLine(
-        _ count: Int, _ unread: SlabBytes, _ format: HTTPResponseStyle, limit: Int,
+        _ count: Int, _ unread: SlabBytes, _ style: HTTPResponseStyle, limit: Int,
         _ connection: Connection
     ) {
         let data = unread.span
@@ -34,8 +34,8 @@ extension HTTPSession {
         }
         guard collected.count + length <= limit else {
             // The place of the next line is unknown.
-            let plan = HTTPBodyPlan.lines(format, limit: limit)
-            refuse(responses.begin(format), plan.problem(above: limit), connection)
+            let plan = HTTPBodyPlan.lines(style, limit: limit)
+            refuse(responses.begin(style), plan.problem(above: limit), connection)
             return connection.end(nil)
         }
         // A line that arrives whole is not copied.
@@ -47,21 +47,21 @@ extension HTTPSession {
         didTake(isComplete ? length + 1 : length, ofData: true, connection)
         guard isComplete else { return }
         connection.reading.use(1)
-        answerLine(line, format, connection)
+        answerLine(line, style, connection)
         // Each line has its own time to arrive.
         connection.beginPace(began: connection.now)
     }
 
     /// Ends the response after its last line.
-    func endLines(_ format: HTTPResponseStyle, _ connection: Connection) {
-        answerLine(nil, format, connection)
-        let id = responses.begin(format)
+    func endLines(_ style: HTTPResponseStyle, _ connection: Connection) {
+        answerLine(nil, style, connection)
+        let id = responses.begin(style)
         write(id, connection) { $0 += HTTP1Writer.lastChunk }
     }
 
     /// Has a line answered: the one that was collected, or another. Empty lines have no answer.
     private func answerLine(
-        _ line: SlabBytes?, _ format: HTTPResponseStyle, _ connection: Connection
+        _ line: SlabBytes?, _ style: HTTPResponseStyle, _ connection: Connection
     ) {
         var bytes = line
         if line == nil {
@@ -73,6 +73,6 @@ extension HTTPSession {
             bytes = bytes.extracting(0..<bytes.count - 1)
             guard bytes.count > 0 else { return }
         }
-        parse(bytes, as: .verify, responses.begin(format), connection)
+        parse(bytes, as: .verify, responses.begin(style), connection)
     }
 }

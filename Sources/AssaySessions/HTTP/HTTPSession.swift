@@ -42,7 +42,7 @@ final class HTTPSession: RequestSession {
     var waitingBytes: Int { responses.waitingBytes }
     private var isCollecting: Bool { current?.plan.limit != nil }
 
-    subscript(format id: UInt64) -> HTTPResponseStyle {
+    subscript(style id: UInt64) -> HTTPResponseStyle {
         get { responses[id] }
         set { responses[id] = newValue }
     }

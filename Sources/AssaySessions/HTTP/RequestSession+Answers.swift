@@ -15,7 +15,7 @@ extension RequestSession {
 
     /// Answers with JSON.
     func answer(_ json: [UInt8], to id: UInt64, _ connection: Connection) {
-        answer(to: id, self[format: id].response(json: json), connection)
+        answer(to: id, self[style: id].response(json: json), connection)
     }
 
     /// Answers a call of the services with a message.
@@ -26,8 +26,8 @@ extension RequestSession {
     /// Answers with the result of a call, or with the reason of a refusal.
     func answer(_ head: ResponseHead, _ connection: Connection) {
         guard isOpen(head.id) else { return }
-        let format = self[format: head.id]
-        if case .rpc(let form) = format.content,
+        let style = self[style: head.id]
+        if case .rpc(let form) = style.content,
             let message = form.message(head.result, by: connection.context.codec)
         {
             return answer(message, form, to: head.id, connection)
@@ -35,12 +35,12 @@ extension RequestSession {
         switch head.result {
         case .health(let serving):
             let json = serving ? #"{"status":"SERVING"}"# : #"{"status":"NOT_SERVING"}"#
-            let response = format.response(serving ? 200 : 503, json: Array(json.utf8))
+            let response = style.response(serving ? 200 : 503, json: Array(json.utf8))
             answer(to: head.id, response, connection)
         case .info(let info): answer(info.json, to: head.id, connection)
         case .none, .verification, .pong, .resolution, .fetched:
             let problem = HTTPProblem(
-                head, isArriving: isArriving(head.id), isFetch: format.isFetch)
+                head, isArriving: isArriving(head.id), isFetch: style.isFetch)
             answer(to: head.id, problem, connection)
         }
     }
@@ -49,7 +49,7 @@ extension RequestSession {
     func refuse(_ id: UInt64, _ problem: HTTPProblem, _ connection: Connection) {
         guard isOpen(id) else { return }
         connection.telemetry.didAnswerAtOnce(.unknown, problem.head(id))
-        if self[format: id].content.isApple {
+        if self[style: id].content.isApple {
             connection.telemetry.logRefusedReceipt(problem.detail)
         }
         answer(to: id, problem, connection)
@@ -61,8 +61,8 @@ extension RequestSession {
             return connection.answerAtOnce(.info, .memoryExhausted(id))
         }
         connection.answerAtOnce(.info, ResponseHead(id: id)) {
-            let format = self[format: id]
-            let document = format.response(200, HTTPMediaType.jsonName, body: openAPIDocument)
+            let style = self[style: id]
+            let document = style.response(200, HTTPMediaType.jsonName, body: openAPIDocument)
             answer(to: id, document, connection)
         }
     }
@@ -74,13 +74,13 @@ extension RequestSession {
         methods: String, requestFields: String = "", _ id: UInt64, _ connection: Connection
     ) {
         connection.telemetry.didAnswerAtOnce(.unknown, ResponseHead(id: id))
-        let format = self[format: id]
+        let style = self[style: id]
         var fields: [HTTPResponse.Field] = [("Allow", methods)]
-        if format.origin != nil, !requestFields.isEmpty {
+        if style.origin != nil, !requestFields.isEmpty {
             fields.append(("Access-Control-Allow-Methods", methods))
             fields.append(("Access-Control-Allow-Headers", requestFields))
         }
-        answer(to: id, format.response(204, nil, fields), connection)
+        answer(to: id, style.response(204, nil, fields), connection)
     }
 }
 

@@ -53,13 +53,13 @@ extension RequestSession {
     /// Reads what is around a receipt that has arrived in JSON. Returns the reason to refuse it.
     private func open(_ receipt: ArrivingReceipt, _ connection: Connection) -> HTTPProblem? {
         guard let envelope = receipt.envelope as? ReceiptEnvelope else { return nil }
-        var format = self[format: receipt.id]
-        guard case .apple(let query) = format.content else { return nil }
+        var style = self[style: receipt.id]
+        guard case .apple(let query) = style.content else { return nil }
         do throws(HTTPProblem) {
             let members = try envelope.finish()
-            format.content = .apple(VerifyReceiptQuery(members, isSandbox: query.isSandbox))
-            self[format: receipt.id] = format
-            receipt.form = format
+            style.content = .apple(VerifyReceiptQuery(members, isSandbox: query.isSandbox))
+            self[style: receipt.id] = style
+            receipt.form = style
             let password = members["password"]?.string
             return receipt.admits(password: password) ? nil : .wrongPassword
         } catch {
@@ -79,15 +79,15 @@ extension RequestSession {
         began: UInt64
     ) {
         var question = question
-        let format = self[format: id]
-        let isLine = format.framing.isLine
+        let style = self[style: id]
+        let isLine = style.framing.isLine
         // A batch prefers to wait, and its sender is not slow: the server reads at its own pace.
         if isLine, question.timeout == 0 {
             question.timeout = connection.limits.longestTimeoutMilliseconds
         }
         let head = question.head(id, as: question.estimate(evidence.span), mayWait: isLine)
         connection.context.service.take(
-            Request(head, as: format, began: isLine ? connection.now : began), evidence,
+            Request(head, as: style, began: isLine ? connection.now : began), evidence,
             from: connection.flow)
     }
 
@@ -117,7 +117,7 @@ extension RequestSession {
                     timeoutMilliseconds: parsed.timeout)
                 let evidence = connection.stream.hold(parsed.evidence.span)
                 connection.context.service.take(
-                    Request(head, as: self[format: id], began: began), evidence,
+                    Request(head, as: self[style: id], began: began), evidence,
                     from: connection.flow)
             }
             connection.updateBudget()
@@ -142,7 +142,7 @@ extension RequestSession {
                     case .decoded(let bytes): connection.stream.hold(bytes.span)
                     }
                 connection.context.service.take(
-                    Request(head, as: self[format: id], began: began), evidence,
+                    Request(head, as: self[style: id], began: began), evidence,
                     from: connection.flow)
             }
         }
@@ -155,7 +155,7 @@ extension RequestSession {
         switch result {
         case .failure(let problem): refuse(id, problem, connection)
         case .success(let parsed):
-            self[format: id] = self[format: id].answering(parsed.question)
+            self[style: id] = self[style: id].answering(parsed.question)
             let app = connection.context.service.app(named: parsed.question.app)
             if parsed.question.content.isApple,
                 app?.secrets.admits(password: parsed.password) == false

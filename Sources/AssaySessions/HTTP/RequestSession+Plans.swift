@@ -9,31 +9,31 @@ import AssayWire
 /// Decides by the head of a request what happens to its body.
 extension RequestSession {
     /// How the answer to a request is written.
-    func format(
+    func style(
         of head: HTTPHead, _ bytes: Span<UInt8>, _ target: HTTPTarget?, isHTTP2: Bool,
         from page: HTTPPage
     ) -> HTTPResponseStyle {
-        var format = HTTPResponseStyle()
-        format.framing.isHead = head.method == .head
+        var style = HTTPResponseStyle()
+        style.framing.isHead = head.method == .head
         if let content = target?.content(head, bytes, isHTTP2: isHTTP2) {
-            format.content = content
+            style.content = content
         } else if let type = head[.contentType],
             let form = RPCForm(.verify, type: bytes.extracting(type)), form.framing.hasTrailers,
             isHTTP2 || form.framing != .grpc
         {
             // A call that the server does not have.
-            format.content = .rpc(form)
+            style.content = .rpc(form)
         }
-        if case .purchase = format.content {
-            format.correlationId =
+        if case .purchase = style.content {
+            style.correlationId =
                 if let field = head[.correlationId] {
                     HTTPCorrelation.id(bytes.extracting(field))
                 } else {
                     HTTPCorrelation.id(nil)
                 }
         }
-        format.origin = page.allowedOrigin
-        return format
+        style.origin = page.allowedOrigin
+        return style
     }
 
     /// The page that possibly makes a request.
@@ -123,7 +123,7 @@ extension RequestSession {
             return try plan(
                 .resolve(app: try app(head, bytes), limit: connection.limits.httpJSONBytes), head)
         case .fetch:
-            self[format: id].isFetch = true
+            self[style: id].isFetch = true
             let app = try appOfFetchKey(head, bytes, connection)
             guard canFetch(for: app, connection) else {
                 connection.answerAtOnce(.fetch, .fetchNotConfigured(id))
@@ -247,7 +247,7 @@ extension RequestSession {
     private func answer(_ call: RequestHead.Call, _ id: UInt64, _ connection: Connection) {
         connection.context.service.answer(
             Request(
-                RequestHead(id: id, call: call), as: self[format: id],
+                RequestHead(id: id, call: call), as: self[style: id],
                 began: began(of: id, connection)),
             from: connection.flow)
     }
@@ -284,7 +284,7 @@ extension RequestSession {
         detectsKind: Bool = false, _ connection: Connection
     ) -> HTTPBodyPlan? {
         let request = Request(
-            head, as: self[format: head.id], began: began(of: head.id, connection))
+            head, as: self[style: head.id], began: began(of: head.id, connection))
         switch connection.context.service.begin(
             request, bodyBytes: bodyBytes, size: size, in: envelope, detectsKind: detectsKind,
             from: connection.flow)
@@ -317,12 +317,12 @@ extension RequestSession {
             throw HTTPProblem(
                 400, .invalidArgument, "a batch needs HTTP/1.1: its answer has chunks")
         }
-        var format = self[format: id]
-        format.framing.closes = !head.keepsAlive
-        self[format: id] = format
+        var style = self[style: id]
+        style.framing.closes = !head.keepsAlive
+        self[style: id] = style
         beginLines(id, asksForBody: head.expectsContinue, connection)
-        format.framing.isLine = true
-        return .lines(format, limit: connection.limits.httpJSONBytes)
+        style.framing.isLine = true
+        return .lines(style, limit: connection.limits.httpJSONBytes)
     }
 
     /// Decides by the head of a request whether raw evidence is read at all, and whether it is
@@ -335,7 +335,7 @@ extension RequestSession {
             throw .invalidQuery
         }
         let question = try HTTPParameters(query)
-        self[format: id] = self[format: id].answering(question)
+        self[style: id] = self[style: id].answering(question)
         let limit =
             question.kind.map { connection.context.service.bodyLimit(of: $0) }
             ?? EvidenceKind.largestByteLimit

@@ -11,7 +11,7 @@ protocol RequestSession: Session {
     /// The endpoint of the listener.
     var endpoint: Endpoint { get }
     /// How the answer to a request is written that has none yet.
-    subscript(format id: UInt64) -> HTTPResponseStyle { get set }
+    subscript(style id: UInt64) -> HTTPResponseStyle { get set }
     /// Whether the request still needs its answer.
     func isOpen(_ id: UInt64) -> Bool
     /// Whether the request is not complete yet.

@@ -20,12 +20,12 @@ extension HTTP2Session {
             return answer(to: id, HTTPProblem(error), connection)
         }
         guard let stream = begin(id, result, connection) else { return }
-        if case .rpc(let form) = stream.format.content, form.framing == .grpc {
+        if case .rpc(let form) = stream.style.content, form.framing == .grpc {
             engine.answer(
                 stream.number, .grpc(form), body: result, trailers: HTTP2Fields.grpcTrailers)
         } else {
             let head = HTTP2Fields(
-                stream.format.response, length: result.count, at: time(connection).seconds)
+                stream.style.response, length: result.count, at: time(connection).seconds)
             engine.answer(stream.number, head, body: result)
         }
         touch(connection, answers: 1)
@@ -38,14 +38,14 @@ extension HTTP2Session {
         else { return }
         let head = HTTP2Fields(
             response, length: response.body.count, at: time(connection).seconds)
-        engine.answer(stream.number, head, body: stream.format.framing.isHead ? [] : response.body)
+        engine.answer(stream.number, head, body: stream.style.framing.isHead ? [] : response.body)
         touch(connection, answers: 1)
     }
 
     func answer(to id: UInt64, _ problem: HTTPProblem, _ connection: Connection) {
-        let format = self[format: id]
-        guard case .rpc(let form) = format.content, form.item != nil || form.framing == .grpc else {
-            return answer(to: id, format.response(to: problem), connection)
+        let style = self[style: id]
+        guard case .rpc(let form) = style.content, form.item != nil || form.framing == .grpc else {
+            return answer(to: id, style.response(to: problem), connection)
         }
         let message = form.item == nil ? [] : form.body(form.message(problem))
         guard isOpen(id), connection.canWrite, let stream = begin(id, message, connection) else {
@@ -115,7 +115,7 @@ extension HTTP2Session {
         stream.isAnswered = true
         stream.lines = HTTPResponseOrder()
         let head = HTTP2Fields(
-            stream.format.response(200, HTTPMediaType.linesName), length: nil,
+            stream.style.response(200, HTTPMediaType.linesName), length: nil,
             at: time(connection).seconds)
         engine.answer(stream.number, head, body: [], isOpen: true)
         touch(connection, answers: 1)
@@ -123,7 +123,7 @@ extension HTTP2Session {
 
     /// Takes the next line, or data of an incomplete one. Returns the bytes used.
     func takeLine(
-        _ data: SlabBytes, _ stream: HTTP2Stream, _ format: HTTPResponseStyle, limit: Int,
+        _ data: SlabBytes, _ stream: HTTP2Stream, _ style: HTTPResponseStyle, limit: Int,
         _ connection: Connection
     ) -> Int {
         let bytes = data.span
@@ -132,14 +132,14 @@ extension HTTP2Session {
         let isComplete = length < bytes.count
         guard stream.dataCount + length <= limit else {
             // The place of the next line is unknown.
-            let plan = HTTPBodyPlan.lines(format, limit: limit)
-            refuseLine(plan.problem(above: limit), stream, format, connection)
+            let plan = HTTPBodyPlan.lines(style, limit: limit)
+            refuseLine(plan.problem(above: limit), stream, style, connection)
             return data.count
         }
         // Asked first: `hold` would refuse the request, whose answer has begun.
         guard connection.peer.admits(bodyOf: connection.heldBody + length) else {
             let problem = HTTPProblem(ResponseHead.memoryExhausted(stream.id))
-            refuseLine(problem, stream, format, connection)
+            refuseLine(problem, stream, style, connection)
             return data.count
         }
         if length > 0 {
@@ -147,28 +147,28 @@ extension HTTP2Session {
         }
         guard isComplete else { return data.count }
         connection.reading.use(1)
-        answerLine(stream, format, connection)
+        answerLine(stream, style, connection)
         return length + 1
     }
 
     /// Refuses the line that is arriving, and with it the rest of the batch, whose answer ends.
     func refuseLine(
-        _ problem: HTTPProblem, _ stream: HTTP2Stream, _ format: HTTPResponseStyle,
+        _ problem: HTTPProblem, _ stream: HTTP2Stream, _ style: HTTPResponseStyle,
         _ connection: Connection
     ) {
-        refuse(beginLine(stream, format), problem, connection)
+        refuse(beginLine(stream, style), problem, connection)
         drop(stream)
         endLines(stream, connection)
     }
 
-    private func beginLine(_ stream: HTTP2Stream, _ format: HTTPResponseStyle) -> UInt64 {
-        guard let line = stream.lines?.begin(format) else { return stream.id }
+    private func beginLine(_ stream: HTTP2Stream, _ style: HTTPResponseStyle) -> UInt64 {
+        guard let line = stream.lines?.begin(style) else { return stream.id }
         return line << 32 | stream.id
     }
 
     /// Has the line answered that has arrived. Empty lines have no answer.
     private func answerLine(
-        _ stream: HTTP2Stream, _ format: HTTPResponseStyle, _ connection: Connection
+        _ stream: HTTP2Stream, _ style: HTTPResponseStyle, _ connection: Connection
     ) {
         var line: SlabBytes?
         update(stream) { line = $0.takeData() }
@@ -177,11 +177,11 @@ extension HTTP2Session {
             line = line.extracting(0..<line.count - 1)
             guard line.count > 0 else { return }
         }
-        parse(line, as: .verify, beginLine(stream, format), connection)
+        parse(line, as: .verify, beginLine(stream, style), connection)
     }
 
-    func endLines(_ stream: HTTP2Stream, _ format: HTTPResponseStyle, _ connection: Connection) {
-        answerLine(stream, format, connection)
+    func endLines(_ stream: HTTP2Stream, _ style: HTTPResponseStyle, _ connection: Connection) {
+        answerLine(stream, style, connection)
         endLines(stream, connection)
     }
 

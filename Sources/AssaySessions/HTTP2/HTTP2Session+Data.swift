@@ -20,12 +20,12 @@ extension HTTP2Session {
         switch stream.plan {
         case .skip: break
         case .receipt(let receipt): used = feed(receipt, data, stream, connection)
-        case .lines(let format, let limit):
+        case .lines(let style, let limit):
             guard !connection.isFull else {
                 connection.reading.awaitsAnswer = true
                 return false
             }
-            used = takeLine(data, stream, format, limit: limit, connection)
+            used = takeLine(data, stream, style, limit: limit, connection)
         case .messages(let call, let limit):
             guard canTakeMessage(call, connection) else { return false }
             used = takeMessages(data, call, stream, limit: limit, connection)
@@ -183,7 +183,7 @@ extension HTTP2Session {
             case .evidence(let head, let range):
                 let head = try call.requestHead(stream.id, head, by: connection.context.codec)
                 switch connection.context.service.begin(
-                    Request(head, as: stream.format, began: stream.began),
+                    Request(head, as: stream.style, began: stream.began),
                     bodyBytes: range.count, size: range.count, from: connection.flow)
                 {
                 case .refused:

@@ -23,7 +23,7 @@ extension HTTP2Session {
         var fields: [(name: String, value: String)] = [
             (":status", "200"), ("content-type", form.type), RPCStatus.acceptedConnectEncodings,
         ]
-        if let origin = stream.format.origin {
+        if let origin = stream.style.origin {
             fields += [("access-control-allow-origin", origin), ("vary", "Origin")]
         }
         return HTTP2Fields(fields)
@@ -148,7 +148,7 @@ extension HTTP2Session {
             request.id = id
             let used = range.lowerBound - before
             switch connection.context.service.begin(
-                Request(request, as: self[format: id], began: connection.lastArrival),
+                Request(request, as: self[style: id], began: connection.lastArrival),
                 bodyBytes: range.count, size: range.count, from: connection.flow)
             {
             case .refused:

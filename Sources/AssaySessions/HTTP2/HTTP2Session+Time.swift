@@ -100,8 +100,8 @@ extension HTTP2Session {
             connection.context.service.drop(receipt, from: connection.flow)
         } else if stream.messages != nil {
             return end(stream, RPCStatus(HTTPProblem(refusal)), connection)
-        } else if case .lines(let format, _) = stream.plan {
-            return refuseLine(HTTPProblem(refusal), stream, format, connection)
+        } else if case .lines(let style, _) = stream.plan {
+            return refuseLine(HTTPProblem(refusal), stream, style, connection)
         }
         drop(stream)
         connection.answerAtOnce(.verify, refusal)

@@ -91,20 +91,20 @@ final class HTTP2Session: RequestSession {
         return (stream, id >> 32)
     }
 
-    subscript(format id: UInt64) -> HTTPResponseStyle {
+    subscript(style id: UInt64) -> HTTPResponseStyle {
         get {
             guard let (stream, line) = stream(of: id) else { return HTTPResponseStyle() }
-            guard line > 0 else { return stream.format }
+            guard line > 0 else { return stream.style }
             guard let messages = stream.messages else {
-                return stream.lines?[line] ?? stream.format
+                return stream.lines?[line] ?? stream.style
             }
-            var format = stream.format
-            format.content = .rpc(messages.form(of: line))
-            return format
+            var style = stream.style
+            style.content = .rpc(messages.form(of: line))
+            return style
         }
         set {
             guard let (stream, line) = stream(of: id) else { return }
-            if line > 0 { stream.lines?[line] = newValue } else { stream.format = newValue }
+            if line > 0 { stream.lines?[line] = newValue } else { stream.style = newValue }
         }
     }
 
@@ -269,7 +269,7 @@ final class HTTP2Session: RequestSession {
         if case .length(let length) = head.body { announced = length }
         let page = page(of: head, bytes.span, connection)
         let stream = HTTP2Stream(
-            number, format(of: head, bytes.span, target, isHTTP2: true, from: page),
+            number, style(of: head, bytes.span, target, isHTTP2: true, from: page),
             announced: announced, connection.stream.makeCollectedBytes(),
             began: connection.lastArrival, at: connection.now)
         streams[number] = stream
@@ -322,7 +322,7 @@ final class HTTP2Session: RequestSession {
         connection.telemetry.didReceive()
         let plan = stream.plan
         stream.plan = .skip
-        if case .lines(let format, _) = plan { return endLines(stream, format, connection) }
+        if case .lines(let style, _) = plan { return endLines(stream, style, connection) }
         if stream.messages != nil {
             if case .receipt(let receipt) = plan {
                 connection.context.service.drop(receipt, from: connection.flow)

@@ -13,7 +13,7 @@ final class HTTP2Stream {
     let number: Int32
     /// When its head arrived, in milliseconds of the loop's clock.
     let began: UInt64
-    var format: HTTPResponseStyle
+    var style: HTTPResponseStyle
     var plan = HTTPBodyPlan.skip
     /// The request has arrived.
     var isComplete = false
@@ -41,11 +41,11 @@ final class HTTP2Stream {
     var pace: HTTP2Pace
 
     init(
-        _ number: Int32, _ format: HTTPResponseStyle, announced: Int?,
+        _ number: Int32, _ style: HTTPResponseStyle, announced: Int?,
         _ collected: consuming CollectedBytes, began: UInt64, at now: UInt64
     ) {
         self.number = number
-        self.format = format
+        self.style = style
         self.announced = announced
         self.collected = collected
         self.began = began

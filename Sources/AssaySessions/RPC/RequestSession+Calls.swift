@@ -13,7 +13,7 @@ extension RequestSession {
         _ head: HTTPHead, _ bytes: Span<UInt8>, _ method: RPCMethod, _ id: UInt64,
         _ connection: Connection
     ) throws(HTTPProblem) -> HTTPBodyPlan {
-        guard case .rpc(let form) = self[format: id].content, form.method == method else {
+        guard case .rpc(let form) = self[style: id].content, form.method == method else {
             throw head.method == .get
                 ? RPCQuery.encodingFault(of: head, bytes)
                 : .wrongType(RPCForm.typeNames).grpc(.unimplemented)
@@ -30,7 +30,7 @@ extension RequestSession {
         let limit = RPCCall.messageLimit(method, connection.limits)
         if method.signs { call.app = try appOfSigner(method, head, bytes, connection) }
         if method == .fetch {
-            self[format: id].isFetch = true
+            self[style: id].isFetch = true
             call.app = try appOfFetchKey(head, bytes, connection)
             guard canFetch(for: call.app, connection) else {
                 connection.answerAtOnce(.fetch, .fetchNotConfigured(id))
@@ -107,10 +107,10 @@ extension RequestSession {
                 throw HTTPProblem(404, .notFound, "the server has no such service")
             }
             return service.answer(
-                Request(head, as: self[format: id], began: began), from: connection.flow)
+                Request(head, as: self[style: id], began: began), from: connection.flow)
         case .info:
             return service.answer(
-                Request(head, as: self[format: id], began: began), from: connection.flow)
+                Request(head, as: self[style: id], began: began), from: connection.flow)
         case .fetch, .ping, .unknown: break
         }
         let evidence =
@@ -119,7 +119,7 @@ extension RequestSession {
             case .decoded(let bytes): connection.stream.hold(bytes.span)
             }
         service.take(
-            Request(head, as: self[format: id], began: began), evidence, from: connection.flow)
+            Request(head, as: self[style: id], began: began), evidence, from: connection.flow)
     }
 }
 

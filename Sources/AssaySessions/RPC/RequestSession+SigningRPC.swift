@@ -53,7 +53,7 @@ extension RequestSession {
             throw HTTPParameters.problem("answer is missing")
         }
         do throws(SigningFailure) {
-            self[format: head.id].retention = try signer.retentionAnswer(answer.raw, key: key)
+            self[style: head.id].retention = try signer.retentionAnswer(answer.raw, key: key)
         } catch {
             throw HTTPProblem(error)
         }
