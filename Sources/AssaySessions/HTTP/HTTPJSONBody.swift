@@ -12,8 +12,8 @@ struct HTTPJSONBody: Sendable {
     /// The password of a request to verifyReceipt.
     let password: String?
 
-    /// What the members of the body are.
-    enum Form: Sendable {
+    /// Which members the body has.
+    enum Schema: Sendable {
         /// Those of `POST /v1/verify`.
         case verify
         /// Those of the evidence itself, beside a query.
@@ -36,9 +36,9 @@ struct HTTPJSONBody: Sendable {
     /// Depth of objects and arrays: evidence can be JSON itself.
     static let depth = JSONLimits.depth + 1
 
-    init(_ body: Span<UInt8>, as form: Form) throws(HTTPProblem) {
-        let members = try Self.members(of: body, as: form)
-        switch form {
+    init(_ body: Span<UInt8>, as schema: Schema) throws(HTTPProblem) {
+        let members = try Self.members(of: body, as: schema)
+        switch schema {
         case .evidence(let question):
             guard members["evidence"] == nil, members["kind"] == nil else {
                 throw .queryBesideJSON
@@ -88,11 +88,11 @@ struct HTTPJSONBody: Sendable {
         }
     }
 
-    /// The members of a body in this form.
+    /// The members of a body of this schema.
     private static func members(
-        of body: Span<UInt8>, as form: Form
+        of body: Span<UInt8>, as schema: Schema
     ) throws(HTTPProblem) -> JSONObject {
-        guard case .apple = form else { return try members(of: body, depth: depth) }
+        guard case .apple = schema else { return try members(of: body, depth: depth) }
         return try membersOfApple(body)
     }
 

@@ -10,7 +10,7 @@ extension HTTPBodyPlan {
     /// What to do instead; nil if nothing larger is accepted.
     private var way: String? {
         switch self {
-        case .json(let form, _): form.way
+        case .json(let schema, _): schema.way
         case .lines: Self.raw
         case .resolve: Self.items
         case .message(let call, _), .messages(let call, _):
@@ -35,7 +35,7 @@ extension HTTPBodyPlan {
         + "limit; or " + raw
 }
 
-extension HTTPJSONBody.Form {
+extension HTTPJSONBody.Schema {
     fileprivate var way: String? {
         switch self {
         case .verify, .evidence: HTTPBodyPlan.raw

@@ -143,7 +143,7 @@ enum HTTPBodyPlan {
     /// It is an app receipt, verified as it arrives.
     case receipt(ArrivingReceipt)
     /// It is JSON, read whole.
-    case json(HTTPJSONBody.Form, limit: Int)
+    case json(HTTPJSONBody.Schema, limit: Int)
     /// It is evidence of a Resolve, read whole.
     case resolve(app: String, limit: Int)
     /// It is a Fetch, read whole; of the app entry that the API key chose, if keys are needed.

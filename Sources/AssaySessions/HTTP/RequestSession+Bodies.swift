@@ -19,8 +19,8 @@ extension RequestSession {
             complete(id, body, connection) { body in
                 verify(body, question, id, connection, began: began(of: id, connection))
             }
-        case .json(let form, _):
-            complete(id, body, connection) { body in parse(body, as: form, id, connection) }
+        case .json(let schema, _):
+            complete(id, body, connection) { body in parse(body, as: schema, id, connection) }
         case .resolve(let app, _):
             complete(id, body, connection) { body in resolve(body, app: app, id, connection) }
         case .fetch(let app, _):
@@ -93,11 +93,11 @@ extension RequestSession {
 
     /// Reads a JSON body, and has its evidence verified.
     func parse(
-        _ body: SlabBytes, as form: HTTPJSONBody.Form, _ id: UInt64, _ connection: Connection
+        _ body: SlabBytes, as schema: HTTPJSONBody.Schema, _ id: UInt64, _ connection: Connection
     ) {
         let began = began(of: id, connection)
         perform(id, body, connection) { body throws(HTTPProblem) in
-            try HTTPJSONBody(body.span, as: form)
+            try HTTPJSONBody(body.span, as: schema)
         } then: { [self] result in
             didParse(result, body, id, connection, began: began)
         }

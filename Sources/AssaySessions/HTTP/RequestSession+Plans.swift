@@ -253,9 +253,9 @@ extension RequestSession {
     }
 
     private func planJSON(
-        _ head: HTTPHead, _ form: HTTPJSONBody.Form, _ connection: Connection
+        _ head: HTTPHead, _ schema: HTTPJSONBody.Schema, _ connection: Connection
     ) throws(HTTPProblem) -> HTTPBodyPlan {
-        try plan(.json(form, limit: connection.limits.httpJSONBytes), head)
+        try plan(.json(schema, limit: connection.limits.httpJSONBytes), head)
     }
 
     /// A receipt in a body above the limit of JSON is verified as it arrives.
