@@ -34,7 +34,7 @@ extension Connection: Caller {
 
 /// Passes receipts to their verification as they arrive, within the quota of the turn.
 extension Connection {
-    /// Passes this turn's share of a receipt's next bytes to its verification, and drops them.
+    /// Passes this turn's quota of a receipt's next bytes to its verification, and drops them.
     /// Returns false if there is no memory for it.
     func feed(_ receipt: ArrivingReceipt, _ unread: SlabBytes) -> Bool {
         let count = min(receipt.remaining, unread.count, context.turns.receiptSlice)

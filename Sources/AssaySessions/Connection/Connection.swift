@@ -108,7 +108,7 @@ package final class Connection {
 
     // MARK: Reading
 
-    /// Takes the complete requests out of the receive buffer, up to this turn's share.
+    /// Takes the complete requests out of the receive buffer, up to this turn's quota.
     private func takeRequests() {
         reading.begin(context.turns.number)
         let before = reading.taken
@@ -121,7 +121,7 @@ package final class Connection {
         defer { watch.stop(&reading, context) }
         while canTakeRequest {
             guard session.takeNext(self) else {
-                if reading.awaitsAnswer || reading.awaitsShare { break }
+                if reading.awaitsAnswer || reading.awaitsLongAnswer { break }
                 return
             }
             watch.didStep(&reading, context)
@@ -138,7 +138,7 @@ package final class Connection {
 
     private var canTakeRequest: Bool {
         guard isOpen, !stream.isClosing else { return false }
-        return reading.taken < context.turns.share(limits) && canReadRequest && canFeed
+        return reading.taken < context.turns.quota(limits) && canReadRequest && canFeed
     }
 
     /// Whether the connection can read another request.
@@ -167,7 +167,7 @@ package final class Connection {
     private func askForTurn() {
         guard reading.isHeld, !reading.awaitsTurn, canReadRequest else { return }
         reading.awaitsTurn = true
-        if reading.awaitsShare {
+        if reading.awaitsLongAnswer {
             context.turns.enqueueLongAnswer(of: self)
         } else if canFeed {
             context.turns.enqueue(self)
@@ -250,7 +250,7 @@ package final class Connection {
         }
         let before = output.bytes.count
         let count = appendAnswers(&output.bytes)
-        // Long answers use up the turn's share: Info costs as much as several tokens.
+        // Long answers use up the turn's quota: Info costs as much as several tokens.
         reading.use((output.bytes.count - before) / ServerLimits.answerBytesPerRequest)
         // A few short ones are counted when they are written, at the end of the turn.
         if output.bytes.count > ServerLimits.answerBytesPerRequest { updateBudget() }

@@ -11,14 +11,14 @@ struct ReadingTurn {
     /// What counts of the turn: the larger of the two.
     var taken: Int { max(declared, Int(nanoseconds / ServerLimits.nanosecondsPerFrame)) }
 
-    /// Reading is paused, though the peer has possibly sent more: the share of this turn is used
+    /// Reading is paused, though the peer has possibly sent more: the quota of this turn is used
     /// up, or another request does not fit.
     var isHeld = false
     var awaitsTurn = false
     /// The next request prefers to wait rather than be rejected, and too many are in flight.
     var awaitsAnswer = false
-    /// The next request asks for a long answer, and this turn's share of those is used up.
-    var awaitsShare = false
+    /// The next request asks for a long answer, and this turn's quota of those is used up.
+    var awaitsLongAnswer = false
     /// Nothing was read yet, because memory was full when the connection began.
     var awaitsMemory = false
 
@@ -33,6 +33,6 @@ struct ReadingTurn {
     mutating func endWaiting() {
         awaitsTurn = false
         awaitsAnswer = false
-        awaitsShare = false
+        awaitsLongAnswer = false
     }
 }

@@ -74,7 +74,7 @@ package final class Turns {
     private var canPipeline: Bool { waiting.isServing || arrivingQuota.isLeft(in: turn) }
 
     /// The number of requests that a connection can take in this turn.
-    package func share(_ limits: ServerLimits) -> Int { canPipeline ? limits.framesPerTurn : 1 }
+    package func quota(_ limits: ServerLimits) -> Int { canPipeline ? limits.framesPerTurn : 1 }
 
     /// Counts the requests that a connection took at a time.
     func didTake(_ requests: Int) {

@@ -66,9 +66,9 @@ final class FrameSession: Session {
         let context = connection.context
         connection.reading.awaitsAnswer =
             connection.isFull && Self.read(head, context.codec)?.mayWait == true
-        connection.reading.awaitsShare =
+        connection.reading.awaitsLongAnswer =
             !context.turns.canAnswerAtLength && Self.read(head, context.codec)?.call == .info
-        return connection.reading.awaitsAnswer || connection.reading.awaitsShare
+        return connection.reading.awaitsAnswer || connection.reading.awaitsLongAnswer
     }
 
     /// Reads a head that possibly asks for what most requests do not, which is visible without
@@ -149,7 +149,7 @@ final class FrameSession: Session {
 
     // MARK: Rejected frames
 
-    /// Rejects the complete frames at the front of the received bytes, up to this turn's share, if
+    /// Rejects the complete frames at the front of the received bytes, up to this turn's quota, if
     /// the server is overloaded or the connection is full. One decision serves them all: nothing
     /// is accepted or answered in between. Returns false if it took no frame.
     private func rejectFrames(_ unread: SlabBytes, _ connection: Connection) -> Bool {
@@ -158,10 +158,10 @@ final class FrameSession: Session {
             return false
         }
         let bytes = unread.span
-        let share = context.turns.share(connection.limits) - connection.reading.taken
+        let left = context.turns.quota(connection.limits) - connection.reading.taken
         var (end, count) = (0, 0)
         connection.answer { output in
-            while count < share,
+            while count < left,
                 case .frame(let frame) = decoder.next(in: bytes.extracting(end...)),
                 let id = verifyId(bytes.extracting(end...).extracting(frame.head), connection)
             {

@@ -5,7 +5,7 @@ import AssayService
 import AssayTelemetry
 import AssayWire
 
-/// Reads the heads of requests, with the limits, the shares and the admission of frames.
+/// Reads the heads of requests, with the limits, the quotas and the admission of frames.
 extension HTTPSession {
     func takeHead(_ connection: Connection, _ unread: SlabBytes) -> Bool {
         // The preface begins a connection, and nothing else.
@@ -47,7 +47,7 @@ extension HTTPSession {
         }
         let target = HTTPTarget(unread.span.extracting(head.path))
         if target?.isLong == true, !connection.context.turns.canAnswerAtLength {
-            connection.reading.awaitsShare = true
+            connection.reading.awaitsLongAnswer = true
             return false
         }
         let bytes = unread.extracting(0..<head.end)

@@ -58,7 +58,7 @@ extension HTTP2Session {
         }
         guard call.form.method == .verifyStream || connection.context.turns.canAnswerAtLength
         else {
-            connection.reading.awaitsShare = true
+            connection.reading.awaitsLongAnswer = true
             return false
         }
         return true
@@ -125,7 +125,7 @@ extension HTTP2Session {
         connection.answerAtOnce(.verify, .memoryExhausted(stream.id))
     }
 
-    /// Passes this turn's share of a receipt's data to its verification. Returns the bytes used.
+    /// Passes this turn's quota of a receipt's data to its verification. Returns the bytes used.
     private func feed(
         _ receipt: ArrivingReceipt, _ data: SlabBytes, _ stream: HTTP2Stream,
         _ connection: Connection

@@ -236,7 +236,7 @@ final class HTTP2Session: RequestSession {
                 return false
             }
             guard target?.isLong != true || connection.context.turns.canAnswerAtLength else {
-                connection.reading.awaitsShare = true
+                connection.reading.awaitsLongAnswer = true
                 return false
             }
             next += 1
@@ -294,8 +294,8 @@ final class HTTP2Session: RequestSession {
     }
 
     /// Whether the peer reads its answers. A peer that does not gets no further answers made: up to
-    /// a limit, and to the share of memory that one connection has of all unread answers. A few are
-    /// always admitted, because those of one turn are written at its end.
+    /// a limit, and to the part that one connection can have of the memory of unread answers. A few
+    /// are always admitted, because those of one turn are written at its end.
     func canMakeAnswers(_ connection: Connection) -> Bool {
         engine.unwrittenBytes <= Self.unwrittenLimit
             && connection.peer.canAnswer(unread: 0, due: engine.unwrittenBytes)

@@ -5,9 +5,9 @@ import AssayTelemetry
 /// The TLS handshakes in progress. Belongs to the loop's thread.
 ///
 /// A peer that sends nothing costs only its socket; TLS starts with its first byte. From then on
-/// a handshake costs as much as about twenty requests. So all handshakes together get a share of
-/// the thread's time. When the share is used up, new handshakes are queued unread, and
-/// established connections are served. Queued ones are continued by client in turn.
+/// a handshake costs as much as about twenty requests. So all handshakes together get a part of
+/// the thread's time. When it is used up, new handshakes are queued unread, and established
+/// connections are served. Clients take turns with their queued handshakes.
 package final class Handshakes {
     package enum Outcome {
         case secured(Stream)
@@ -27,7 +27,7 @@ package final class Handshakes {
     private var waiting = RoundRobinQueue<Stream>(leastQuantum: 1)
     private var clients: [PeerKey: Client] = [:]
     /// Microseconds of processor time.
-    private var share: TokenBucket
+    private var timeLeft: TokenBucket
     private var lastNumber: UInt64 = 0
 
     /// The handshakes of one client.
@@ -43,7 +43,7 @@ package final class Handshakes {
     private struct Pending {
         let stream: Stream
         let client: Client
-        /// Its place in the queue.
+        /// Holds it while it is queued.
         let line: RoundRobinQueue<Stream>.Line
         let number: UInt64
         let began: UInt64
@@ -61,24 +61,24 @@ package final class Handshakes {
     ///
     /// - Parameter most: the limit of handshakes that wait for their peer, beyond which the
     ///   oldest is closed; and the limit of queued handshakes.
-    /// - Parameter percent: the share of the thread's time.
+    /// - Parameter percent: the part of the thread's time that handshakes get.
     package init(
         _ context: TLSContext, most: Int, percent: Int, onOutcome: @escaping (Outcome) -> Void
     ) {
         self.context = context
         self.most = most
         self.onOutcome = onOutcome
-        share = Self.share(percent)
+        timeLeft = Self.time(percent)
     }
 
-    private static func share(_ percent: Int) -> TokenBucket {
+    private static func time(_ percent: Int) -> TokenBucket {
         TokenBucket(perSecond: percent * 10_000)
     }
 
     /// Changes the limits.
     func change(most: Int, percent: Int) {
         self.most = most
-        share = Self.share(percent)
+        timeLeft = Self.time(percent)
     }
 
     package var count: Int { pending.count }
@@ -186,20 +186,20 @@ package final class Handshakes {
         waiting.append(stream, cost: 1, to: entry.line)
     }
 
-    /// Continues queued handshakes within one turn's share of time.
+    /// Continues queued handshakes within one turn's quota of time.
     ///
-    /// - Parameter isHurried: whether to ignore the share of the thread's time.
+    /// - Parameter isHurried: whether to ignore the limit of `percent`.
     /// - Returns: whether work is left for the next turn.
     package func work(now: UInt64, isHurried: Bool) -> Bool {
         var spent: UInt64 = 0
         while !waiting.isEmpty {
             guard spent < ServerLimits.handshakeNanosecondsPerTurn else { return true }
-            guard isHurried || share.wait(for: 1, at: now) == 0 else { return false }
+            guard isHurried || timeLeft.wait(for: 1, at: now) == 0 else { return false }
             guard let stream = waiting.take() else { return false }
             let began = ProcessorTime.ofThread
             goOn(stream, now: now)
             let cost = ProcessorTime.ofThread - began
-            share.spend(Int(cost / 1000), at: now)
+            timeLeft.spend(Int(cost / 1000), at: now)
             spent += cost
         }
         return false
