@@ -30,8 +30,8 @@ import Testing
         ])
     func least(_ expected: (requestsPerSlice: Int, slice: Int, rest: Int, tooFew: Int)) {
         let batch = Batch(backgroundThreads: 1, requestsPerSlice: expected.requestsPerSlice)
-        #expect(batch.leastToShare(keeping: .slice) == expected.slice)
-        #expect(batch.leastToShare(keeping: .rest) == expected.rest)
-        #expect(batch.leastToShare(keeping: .tooFew) == expected.tooFew)
+        #expect(batch.leastToLend(keeping: .slice) == expected.slice)
+        #expect(batch.leastToLend(keeping: .rest) == expected.rest)
+        #expect(batch.leastToLend(keeping: .tooFew) == expected.tooFew)
     }
 }

@@ -5,11 +5,11 @@ import AssayTelemetry
 import AssayWire
 
 /// The requests of a worker's connections that wait for their verification. Connections take turns,
-/// so that one with many requests delays the others by its share; those of one connection are in
-/// arrival order.
+/// so that one with many requests delays the others by its turns alone; those of one connection are
+/// in arrival order.
 ///
 /// Short requests wait for the loop's own thread, which verifies them in slices between its reads,
-/// or shares slices with idle workers. Long ones go to the background threads, so that sockets do
+/// or lends slices to idle workers. Long ones go to the background threads, so that sockets do
 /// not wait for them; a slice for those is the work that gathers while they are busy. An unknown
 /// chain is validated by neither: that takes milliseconds, and is deferred.
 ///
@@ -34,7 +34,7 @@ package final class Batch {
     /// The work that is running on background threads.
     private var running = WorkLoad()
     /// Slices that other workers verify.
-    private var sharedSlices = 0
+    private var lentSlices = 0
 
     /// A request that takes longer keeps sockets waiting, so a background thread takes it; and a
     /// slice for the loop's thread has no more work than this.
@@ -42,10 +42,10 @@ package final class Batch {
 
     /// A smaller slice is not worth waking a second thread. Vector instructions verify as many
     /// signatures in the time of one.
-    private static let smallestSharedSlice = 8
+    private static let smallestSlice = 8
 
     /// One of this many requests taken has `mayWait`.
-    private static let mayWaitShare = 16
+    private static let requestsPerMayWait = 16
 
     init(backgroundThreads: Int, requestsPerSlice: Int, handsOver: Bool = false) {
         self.handsOver = handsOver
@@ -66,7 +66,7 @@ package final class Batch {
     /// Requests that wait for a background thread.
     var longCount: Int { waiting.count + mayWait.count }
 
-    /// What the loop's thread keeps for itself when it shares its requests.
+    /// What the loop's thread keeps for itself when it lends slices.
     package enum Keeping {
         /// A slice.
         case slice
@@ -77,27 +77,27 @@ package final class Batch {
     }
 
     /// The fewest waiting requests of which another worker gets a slice.
-    func leastToShare(keeping kept: Keeping) -> Int {
+    func leastToLend(keeping kept: Keeping) -> Int {
         switch kept {
-        case .slice: 2 * sharedSlice
-        case .rest: sharedSlice
-        case .tooFew: min(Self.smallestSharedSlice, sharedSlice)
+        case .slice: 2 * requestsPerLentSlice
+        case .rest: requestsPerLentSlice
+        case .tooFew: min(Self.smallestSlice, requestsPerLentSlice)
         }
     }
 
     /// Whether a slice for another worker waits, besides what the loop's thread keeps.
     func hasSpareSlice(keeping kept: Keeping, by delay: QueueDelay) -> Bool {
-        short.count >= leastToShare(keeping: kept)
+        short.count >= leastToLend(keeping: kept)
             || short.count > 1 && delay.nanoseconds(of: short.load) > Self.quickNanoseconds
     }
 
     /// Requests in a slice for another worker. Less than in one of the loop's own: the loop reads
     /// for all, and so should verify the least.
-    private var sharedSlice: Int { (requestsPerSlice + 1) / 2 }
+    private var requestsPerLentSlice: Int { (requestsPerSlice + 1) / 2 }
 
     /// Takes the next slice for another worker.
-    func takeShared(by delay: QueueDelay) -> [Job] {
-        takeShort(atMost: sharedSlice, by: delay)
+    func takeLent(by delay: QueueDelay) -> [Job] {
+        takeShort(atMost: requestsPerLentSlice, by: delay)
     }
 
     /// Milliseconds until the last of the requests without `mayWait` is started.
@@ -208,12 +208,12 @@ package final class Batch {
     }
 
     var isEmpty: Bool {
-        waitingCount == 0 && idleThreads == backgroundThreads && sharedSlices == 0
+        waitingCount == 0 && idleThreads == backgroundThreads && lentSlices == 0
     }
 
     /// Records that another worker verifies a slice, and then that it has.
-    func didShare() { sharedSlices += 1 }
-    func sharedSliceEnded() { sharedSlices -= 1 }
+    func didLend() { lentSlices += 1 }
+    func lentSliceEnded() { lentSlices -= 1 }
 
     /// Records that a background thread has finished its slice.
     func threadFinished(_ slice: WorkLoad) {
@@ -248,8 +248,8 @@ package final class Batch {
         guard longCount > 0, case let threads = min(idleThreads, most), threads > 0 else {
             return (slices, over)
         }
-        let share = (waiting.count + mayWaitCount + threads - 1) / threads
-        let size = min(max(share, Self.smallestSharedSlice), requestsPerSlice)
+        let equal = (waiting.count + mayWaitCount + threads - 1) / threads
+        let size = min(max(equal, Self.smallestSlice), requestsPerSlice)
         while slices.count < threads {
             var slice: [Job] = []
             var time = 0.0
@@ -277,12 +277,12 @@ package final class Batch {
     private var mayWaitCount: Int {
         guard !mayWait.isEmpty else { return 0 }
         return promptCount == 0
-            ? mayWait.count : min(mayWaitCredit / Self.mayWaitShare, mayWait.count)
+            ? mayWait.count : min(mayWaitCredit / Self.requestsPerMayWait, mayWait.count)
     }
 
     private func next() -> Job? {
-        if mayWaitCount > 0, promptCount == 0 || mayWaitCredit >= Self.mayWaitShare {
-            mayWaitCredit = max(mayWaitCredit - Self.mayWaitShare, 0)
+        if mayWaitCount > 0, promptCount == 0 || mayWaitCredit >= Self.requestsPerMayWait {
+            mayWaitCredit = max(mayWaitCredit - Self.requestsPerMayWait, 0)
             return mayWait.take()
         }
         guard let request = waiting.take() else { return nil }

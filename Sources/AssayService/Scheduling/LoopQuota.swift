@@ -13,8 +13,8 @@ package struct LoopQuota {
     /// it verifies, and so would refuse none of those that are late.
     private static let nanoseconds = UInt64(Batch.quickNanoseconds)
 
-    /// Whether another worker verifies a part of it.
-    var hasShared = false
+    /// Whether a slice was lent to another worker.
+    var hasLent = false
 
     init(began: UInt64) { self.began = began }
 

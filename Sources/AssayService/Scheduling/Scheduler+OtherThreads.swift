@@ -6,24 +6,24 @@ import AssayWire
 
 /// Verification on other threads: the background's for long requests, and other workers'.
 extension Scheduler {
-    /// Has idle workers verify slices while this one has one for itself, too. Once it has shared,
-    /// its connections have more work than it has time: it reads and writes for them, and keeps
-    /// the rest alone.
+    /// Lends slices to idle workers, which verify them, while this one has a slice for itself, too.
+    /// Once it has lent one, its connections have more work than it has time: it reads and writes
+    /// for them, and keeps only what fills no other slice.
     ///
     /// - Parameter ends: whether nothing more is read before this thread verifies.
-    func share(ends: Bool) {
+    func lend(ends: Bool) {
         while batch.hasSpareSlice(keeping: kept(ends: ends), by: queueDelay),
             let helper = helpers.takeIdle()
         {
-            let slice = dropOver(batch.takeShared(by: queueDelay))
+            let slice = dropOver(batch.takeLent(by: queueDelay))
             guard !slice.isEmpty else { continue }
-            batch.didShare()
-            loopQuota.hasShared = true
+            batch.didLend()
+            loopQuota.hasLent = true
             run(
                 slice, by: { verify in helper.post { verify($0.threadCache) } },
                 unknownChains: .deferred
             ) { scheduler, answers in
-                scheduler.batch.sharedSliceEnded()
+                scheduler.batch.lentSliceEnded()
                 scheduler.doPendingWork(of: slice)
                 scheduler.queueDelay.didVerify(
                     answers.load, took: answers.ended - answers.began,
@@ -32,9 +32,9 @@ extension Scheduler {
         }
     }
 
-    /// What this thread keeps for itself when it shares now.
+    /// What this thread keeps for itself when it lends a slice now.
     func kept(ends: Bool) -> Batch.Keeping {
-        guard loopQuota.hasShared else { return .slice }
+        guard loopQuota.hasLent else { return .slice }
         return ends ? .tooFew : .rest
     }
 

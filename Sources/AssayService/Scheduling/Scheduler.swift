@@ -7,8 +7,8 @@ package import AssayWire
 /// Verifies admitted requests and delivers their answers.
 ///
 /// Owns the batch, the chain-validation queue and its thread, the measurements that predict
-/// delays, the share of the loop's time that is work, and the watch over stalled threads. Belongs
-/// to the loop's thread.
+/// delays, the loop's quota of work, and the watch over stalled threads. Belongs to the loop's
+/// thread.
 package final class Scheduler {
     let context: ServiceContext
     /// Has the answers written that a timer's work has made.
@@ -252,7 +252,7 @@ package final class Scheduler {
 
     /// Ends a turn with work, unless there is more to read. Bytes in sockets have no deadline and
     /// are in no measurable queue, so reading comes first, for up to a slice of time; then the
-    /// loop does its own share of the work.
+    /// loop does its own part of the work.
     package func work(_ reading: some ReadingState) {
         dispatch()
         if reading.hasMoreToRead, loopQuota.canRead(at: context.loop.nanoseconds) {
@@ -260,7 +260,7 @@ package final class Scheduler {
         }
         let rest = restMilliseconds(connections: reading.connections)
         loopQuota.end = max(loopQuota.end, loopQuota.worked + rest * 1_000_000)
-        share(ends: true)
+        lend(ends: true)
         while loopQuota.canWork, case let slice = batch.takeShort(by: queueDelay), !slice.isEmpty {
             verifyInPlace(slice)
         }
@@ -306,9 +306,9 @@ package final class Scheduler {
     /// there is another one, a full slice here if no worker is idle.
     private func verifyFullSlice() {
         // By number alone, which is known: this follows each request.
-        let least = batch.leastToShare(keeping: kept(ends: false))
+        let least = batch.leastToLend(keeping: kept(ends: false))
         guard batch.hasFullShortSlice || batch.shortCount >= least else { return }
-        share(ends: false)
+        lend(ends: false)
         if batch.hasFullShortSlice, !helpers.hasIdle, loopQuota.canWork {
             verifyInPlace(batch.takeShort(by: queueDelay))
         }
