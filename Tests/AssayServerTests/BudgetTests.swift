@@ -40,7 +40,7 @@ import Testing
     func surplus() {
         for workers in [1, 4, 64, 1_000] {
             let shared = SharedBudget(limit: 8 << 20, workers: workers)
-            let share = shared.memory.share
+            let share = shared.memory.unit
             let (one, other) = (Budget(sharing: shared), Budget(sharing: shared))
             one.give(Self.cost(6 << 20, answer: 0))
             #expect(!other.admits(3 << 20), "\(workers)")
@@ -49,13 +49,13 @@ import Testing
             one.giveBackSurplus()
             #expect(shared.memory.borrowed == 100 + share && workers * share <= 1 << 19)
             #expect(other.admits((8 << 20) - 100 - share))
-            other.giveBackShare()
+            other.giveBackUnused()
             // A little more is not worth a write.
             #expect(one.admits(2 * share))
             one.giveBackSurplus()
             #expect(shared.memory.borrowed == 100 + 2 * share)
             one.takeBack(Self.cost(100, answer: 0))
-            one.giveBackShare()
+            one.giveBackUnused()
             #expect(shared.memory.borrowed == 0)
         }
     }

@@ -9,8 +9,8 @@ import Testing
 @Suite struct SharedBytesTests {
     /// A share of one worker, whose changes can be expected.
     private final class Worker {
-        private var share: ByteShare
-        init(_ shared: SharedBytes) { share = ByteShare(of: shared) }
+        private var share: BorrowedBytes
+        init(_ shared: SharedBytes) { share = BorrowedBytes(of: shared) }
         var limit: Int { share.limit }
         func borrow(for bytes: Int) -> Bool { share.borrow(for: bytes) }
         func cover(_ bytes: Int) { share.cover(bytes) }
@@ -26,21 +26,21 @@ import Testing
         let (first, second) = (Worker(shared), Worker(shared))
         #expect(first.borrow(for: 10))
         // A share at a time, so that the shared number is rarely written.
-        #expect(shared.borrowed == shared.share)
-        #expect(first.borrow(for: shared.share) && shared.borrowed == shared.share)
-        #expect(second.limit == Self.limit - shared.share)
-        #expect(!second.borrow(for: Self.limit - shared.share + 1))
-        #expect(second.borrow(for: Self.limit - shared.share))
+        #expect(shared.borrowed == shared.unit)
+        #expect(first.borrow(for: shared.unit) && shared.borrowed == shared.unit)
+        #expect(second.limit == Self.limit - shared.unit)
+        #expect(!second.borrow(for: Self.limit - shared.unit + 1))
+        #expect(second.borrow(for: Self.limit - shared.unit))
         #expect(shared.borrowed == Self.limit)
-        #expect(!first.borrow(for: shared.share + 1) && first.limit == shared.share)
+        #expect(!first.borrow(for: shared.unit + 1) && first.limit == shared.unit)
     }
 
     @Test("What is borrowed leaves the rest, and no byte more")
     func rest() {
         let shared = SharedBytes(limit: Self.limit, workers: 4)
-        #expect(shared.borrow(Self.limit - shared.share) == Self.limit - shared.share)
-        #expect(shared.borrow(shared.share + 1) == 0)
-        #expect(shared.borrow(10) == shared.share)
+        #expect(shared.borrow(Self.limit - shared.unit) == Self.limit - shared.unit)
+        #expect(shared.borrow(shared.unit + 1) == 0)
+        #expect(shared.borrow(10) == shared.unit)
         #expect(shared.borrow(1) == 0)
         #expect(shared.borrowed == Self.limit)
     }
@@ -54,8 +54,8 @@ import Testing
         #expect(!first.borrow(for: Self.limit + 1))
         #expect(first.isLow(with: Self.limit + 1_000) && second.isLow(with: 0))
         #expect(!second.borrow(for: 1) && second.limit == -1_000)
-        first.giveBack(keeping: Self.limit - 3 * shared.share)
-        #expect(second.borrow(for: shared.share))
+        first.giveBack(keeping: Self.limit - 3 * shared.unit)
+        #expect(second.borrow(for: shared.unit))
     }
 
     @Test("A worker gives back what it does not need, and all when it holds nothing")
@@ -64,7 +64,7 @@ import Testing
         let share = Worker(shared)
         #expect(share.borrow(for: 20 << 20))
         share.giveBack(keeping: 1_000)
-        #expect(shared.borrowed == shared.share + 1_000)
+        #expect(shared.borrowed == shared.unit + 1_000)
         share.giveBack(keeping: 0)
         #expect(shared.borrowed == 0)
     }

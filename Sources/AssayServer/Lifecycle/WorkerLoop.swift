@@ -127,7 +127,7 @@ final class WorkerLoop {
         connections.endSilent(at: context.now, while: budget.isMemoryLow)
         turns.readWithoutMemory()
         connections.forgetPeers()
-        budget.giveBackShare()
+        budget.giveBackUnused()
         context.telemetry.flushFaults()
         secured.sweep()
         advance()
@@ -203,7 +203,7 @@ final class WorkerLoop {
             secured.isIdle
         else { return }
         context.enter(.ended)
-        budget.giveBackShare()
+        budget.giveBackUnused()
         scheduler.stop()
         sweepTimer?.close()
         turnEnd?.close()

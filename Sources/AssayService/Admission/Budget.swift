@@ -11,12 +11,12 @@ import AssayWire
 /// separately, as due: they hold no memory yet, but memory is reserved for them.
 package final class Budget {
     /// Everything that is held and due.
-    private var memory: ByteShare
+    private var memory: BorrowedBytes
     /// Parts of it: answers that the system has not taken, receipts that are arriving, and bodies
     /// of HTTP requests.
-    private var answers: ByteShare
-    private var receiptShare: ByteShare
-    private var bodies: ByteShare
+    private var answers: BorrowedBytes
+    private var receiptMemory: BorrowedBytes
+    private var bodies: BorrowedBytes
     /// Memory of received bytes, as counted by the loop: an upper bound for evidence and frames,
     /// because a small request can keep a whole slab alive.
     private let receivedBytes: () -> Int
@@ -47,10 +47,10 @@ package final class Budget {
     private(set) var due = 0
 
     package init(sharing shared: SharedBudget, receivedBytes: @escaping () -> Int = { 0 }) {
-        memory = ByteShare(of: shared.memory)
-        answers = ByteShare(of: shared.answers)
-        receiptShare = ByteShare(of: shared.receipts)
-        bodies = ByteShare(of: shared.bodies)
+        memory = BorrowedBytes(of: shared.memory)
+        answers = BorrowedBytes(of: shared.answers)
+        receiptMemory = BorrowedBytes(of: shared.receipts)
+        bodies = BorrowedBytes(of: shared.bodies)
         self.receivedBytes = receivedBytes
     }
 
@@ -71,15 +71,15 @@ package final class Budget {
     package func giveBackSurplus() {
         memory.giveBackSurplus(over: held + due)
         answers.giveBackSurplus(over: unwritten + open)
-        receiptShare.giveBackSurplus(over: receipts)
+        receiptMemory.giveBackSurplus(over: receipts)
         bodies.giveBackSurplus(over: collected + parsing)
     }
 
     /// Gives back what was borrowed and is not needed. Called several times a second.
-    package func giveBackShare() {
+    package func giveBackUnused() {
         memory.giveBack(keeping: held + due)
         answers.giveBack(keeping: unwritten + open)
-        receiptShare.giveBack(keeping: receipts)
+        receiptMemory.giveBack(keeping: receipts)
         bodies.giveBack(keeping: collected + parsing)
     }
 
@@ -125,7 +125,7 @@ package final class Budget {
 
     /// Whether memory is so low that slow receipts and bodies are rejected.
     package var isLow: Bool {
-        isMemoryLow() || receiptShare.isLow(with: receipts)
+        isMemoryLow() || receiptMemory.isLow(with: receipts)
             || bodies.isLow(with: collected + parsing)
     }
 
@@ -141,7 +141,7 @@ package final class Budget {
     /// Whether a receipt of this size is admitted. All receipts together get half of the limit:
     /// slow receipts hold their memory for long, and other requests need the rest.
     func admits(receipt bytes: Int, for own: PeerBytes = PeerBytes()) -> Bool {
-        PeerPart.allows(own.receipts, leaving: receiptShare.limit - receipts - bytes)
+        PeerPart.allows(own.receipts, leaving: receiptMemory.limit - receipts - bytes)
             && admits(bytes, for: own.memory)
     }
 
@@ -153,7 +153,7 @@ package final class Budget {
 
     // MARK: Bodies of HTTP requests
 
-    /// A body up to this size is collected while larger ones use up their share: it holds what a
+    /// A body up to this size is collected while larger ones use up their part: it holds what a
     /// read of the socket holds anyway.
     private static let smallBody = 64 << 10
 
@@ -198,7 +198,7 @@ package final class Budget {
     /// answers made. A connection that reads everything always can have a few due, even when
     /// memory is low.
     ///
-    /// One connection can have a sixteenth of the free part. The share shrinks as other connections
+    /// One connection can have a sixteenth of what is free. That part shrinks as other connections
     /// take theirs, so memory stays free for a connection that reads, however many do not.
     func canAnswer(unread: Int, due: Int, for own: PeerBytes = PeerBytes()) -> Bool {
         if unread == 0, due < Self.leastDue { return true }
@@ -228,7 +228,7 @@ package final class Budget {
 
     func give(receipt bytes: Int) {
         receipts += bytes
-        receiptShare.cover(receipts)
+        receiptMemory.cover(receipts)
         memory.cover(held + due)
     }
 

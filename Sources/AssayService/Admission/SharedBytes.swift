@@ -1,25 +1,25 @@
 import AssayTelemetry
 import Synchronization
 
-/// Bytes of a whole server, of which each worker borrows shares.
+/// Bytes of a whole server, of which each worker borrows some.
 ///
-/// A worker borrows some bytes at a time and gives back what it does not need, so that the number
-/// is rarely written. The sum of what is borrowed never exceeds the limit, but for bytes that have
-/// arrived already.
+/// A worker borrows in units and gives back what it does not need, so that the number is rarely
+/// written. The sum of what is borrowed never exceeds the limit, but for bytes that have arrived
+/// already.
 package final class SharedBytes: Sendable {
     private let limitBytes: Atomic<Int>
     private let borrowedBytes = Atomic(0)
 
-    /// A worker borrows as much at a time: the evidence of a few hundred tokens.
-    private static let usualShare = 1 << 20
+    /// The usual unit: the evidence of a few hundred tokens.
+    private static let usualUnit = 1 << 20
     /// With a small limit, less: what the workers have borrowed beyond what they hold, up to two
-    /// shares each, is at most an eighth of it.
-    private static let sharesOfWorker = 16
-    private let shares: Int
+    /// units each, is at most an eighth of it.
+    private static let unitsPerWorker = 16
+    private let units: Int
 
     init(limit: Int, workers: Int) {
         limitBytes = Atomic(limit)
-        shares = Self.sharesOfWorker * workers
+        units = Self.unitsPerWorker * workers
     }
 
     var limit: Int {
@@ -31,12 +31,12 @@ package final class SharedBytes: Sendable {
     var borrowed: Int { borrowedBytes.load(ordering: .relaxed) }
 
     /// The unit in which a worker borrows.
-    var share: Int { min(Self.usualShare, max(limit / shares, 1)) }
+    var unit: Int { min(Self.usualUnit, max(limit / units, 1)) }
 
-    /// Borrows bytes, rounded up to whole shares while those are free. Returns their number; 0 if
+    /// Borrows bytes, rounded up to whole units while those are free. Returns their number; 0 if
     /// fewer are free.
     func borrow(_ bytes: Int) -> Int {
-        let rounded = (bytes + share - 1) / share * share
+        let rounded = (bytes + unit - 1) / unit * unit
         var current = borrowed
         while true {
             let wanted = current + rounded <= limit ? rounded : bytes
@@ -86,7 +86,7 @@ package final class SharedBudget: Sendable {
 }
 
 /// What one worker has borrowed of the server's bytes.
-package struct ByteShare {
+package struct BorrowedBytes {
     private let shared: SharedBytes
     private var borrowed = 0
 
@@ -119,12 +119,12 @@ package struct ByteShare {
     /// Gives back what is far more than these bytes: others possibly refuse requests for want of
     /// it. Little is kept, so that the shared number is rarely written.
     mutating func giveBackSurplus(over held: Int) {
-        if borrowed > held + 2 * shared.share { giveBack(keeping: held) }
+        if borrowed > held + 2 * shared.unit { giveBack(keeping: held) }
     }
 
     /// Gives back what is not needed for these bytes. A worker that holds nothing keeps nothing.
     mutating func giveBack(keeping held: Int) {
-        let kept = held == 0 ? 0 : held + shared.share
+        let kept = held == 0 ? 0 : held + shared.unit
         guard borrowed > kept else { return }
         shared.giveBack(borrowed - kept)
         borrowed = kept

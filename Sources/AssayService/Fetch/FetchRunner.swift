@@ -21,7 +21,7 @@ package final class FetchRunner {
     /// Bytes that this worker's fetches have reserved.
     private(set) var held = 0
     /// What they have borrowed of the part that all workers' fetches get.
-    private var memory: ByteShare
+    private var memory: BorrowedBytes
 
     private final class Running {
         let port: ReplyPort
@@ -52,7 +52,7 @@ package final class FetchRunner {
     ) {
         self.context = context
         all = shared.fetches
-        memory = ByteShare(of: shared.bytes.fetches)
+        memory = BorrowedBytes(of: shared.bytes.fetches)
         others = shared.helpers.filter { $0.index != worker }
         threads = shared.threads
         self.codecs = codecs
