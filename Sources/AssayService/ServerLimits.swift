@@ -140,7 +140,7 @@ public struct ServerLimits: Sendable {
     /// and the answers of a slice wait for its last request.
     package var requestsPerSlice = 64
     /// Connections and TLS handshakes at a time; more wait to be accepted. Half are divided among
-    /// the listeners (`ListenerShares`). An idle connection costs a check every 100 ms and memory,
+    /// the listeners (`ListenerSockets`). An idle connection costs a check every 100 ms and memory,
     /// which counts in `evidenceBytes`: 1 to 2 KB, with HTTP/2 14 KB more, with TLS 20 KB more. The
     /// default is more than the number of backends that share a server.
     public var connections = 10_000

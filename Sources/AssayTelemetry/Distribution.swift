@@ -40,10 +40,10 @@ package struct Distribution: Equatable, Sendable {
 
     /// The given quantile, interpolated linearly within its bucket; nil without values. Values
     /// above the last bound count as that bound.
-    package func quantile(_ share: Double) -> Double? {
+    package func quantile(_ fraction: Double) -> Double? {
         let total = count
         guard total > 0 else { return nil }
-        let rank = share * Double(total)
+        let rank = fraction * Double(total)
         var below: UInt64 = 0
         for (index, bound) in bounds.enumerated() {
             let here = counts[index]

@@ -15,7 +15,7 @@ struct GreedyQueueTests {
         var limit = QueueLimit()
         limit.didReject(at: 5_000)
         // Milliseconds of delay and age, the share, the time, and whether it is refused.
-        let cases: [(UInt64, UInt64, QueueShare, UInt64, Bool)] = [
+        let cases: [(UInt64, UInt64, FlowBacklog, UInt64, Bool)] = [
             (100, 0, .queued, 5_000, false), (101, 0, .queued, 5_000, true),
             (60, 40, .queued, 5_000, false), (60, 41, .queued, 5_000, true),
             (20, 0, .queued, 6_000, false), (21, 0, .queued, 6_000, true),

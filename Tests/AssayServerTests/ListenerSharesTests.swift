@@ -33,7 +33,7 @@ struct ListenerSharesTests {
             (4, [6, 0], [false, false]), (8, [8, 0], [false, false]),
         ] as [(Int, [Int], [Bool])])
     func shares(limit: Int, counts: [Int], expected: [Bool]) {
-        var shares = ListenerShares(limit: limit)
+        var shares = ListenerSockets(limit: limit)
         for count in counts {
             let listener = shares.addListener()
             for _ in 0..<count { shares.didOpen(listener) }
@@ -51,7 +51,7 @@ struct ListenerSharesTests {
     @Test("line 84: no order of connections takes a listener's share")
     func anyOrder() {
         var random = SystemRandomNumberGenerator()
-        var shares = ListenerShares(limit: 20)
+        var shares = ListenerSockets(limit: 20)
         var counts = (0..<3).map { _ in shares.addListener() }.map { _ in 0 }
         for _ in 0..<20_000 {
             let listener = Int.random(in: 0..<3, using: &random)

@@ -13,7 +13,7 @@ final class Acceptor {
     private var socketsOfWorkers: [Int]
     private var listeners: [any StreamListener] = []
     /// The sockets of each listener's clients.
-    private var shares = ListenerShares(limit: 0)
+    private var socketsOfListeners = ListenerSockets(limit: 0)
     /// Accepts no connection until one has closed.
     private var isShortOfDescriptors = false
     /// The workers whose queue of TLS handshakes is full: no TLS connection is accepted until it
@@ -45,7 +45,7 @@ final class Acceptor {
     var endpoints: [Endpoint] { listeners.map(\.endpoint) }
 
     /// The number of client sockets, TLS handshakes included.
-    var count: Int { shares.total }
+    var count: Int { socketsOfListeners.total }
 
     /// Applies the settings of a reload. TLS listeners stay: a configuration without TLS is
     /// rejected for them.
@@ -71,12 +71,12 @@ final class Acceptor {
 
     /// Listens on an endpoint. Returns the addresses, with the ports that the system chose.
     func listen(on endpoint: Endpoint) throws(LoopError) -> [Endpoint] {
-        let first = shares.listenerCount
+        let first = socketsOfListeners.listenerCount
         let added = try context.transport.listen(at: endpoint, for: context.fixed, on: context.loop)
         {
             [self] stream, index in welcome(stream, at: endpoint, first + index)
         }
-        for _ in added { shares.addListener() }
+        for _ in added { socketsOfListeners.addListener() }
         // The system assigns the lowest free descriptor.
         for listener in added { ownDescriptors = max(ownDescriptors, Int(listener.descriptor) + 1) }
         passOnSocketLimit()
@@ -111,7 +111,7 @@ final class Acceptor {
             // The listener's next connection finds a descriptor, or waits for one.
             return context.telemetry.logFault("no descriptor is free for a connection")
         }
-        shares.didOpen(listener)
+        socketsOfListeners.didOpen(listener)
         let index = socketsOfWorkers.indices.min { socketsOfWorkers[$0] < socketsOfWorkers[$1] }!
         socketsOfWorkers[index] += 1
         let acceptor = LoopBound(self, to: context.loop)
@@ -125,7 +125,7 @@ final class Acceptor {
 
     private func didClose(_ listener: Int, of worker: Int) {
         socketsOfWorkers[worker] -= 1
-        shares.didClose(listener)
+        socketsOfListeners.didClose(listener)
         isShortOfDescriptors = false
         updatePauses()
     }
@@ -139,7 +139,7 @@ final class Acceptor {
 
     private func passOnSocketLimit() {
         let limit = socketLimit
-        shares.limit = limit
+        socketsOfListeners.limit = limit
         for worker in workers { worker.post { $0.socketLimitDidChange(limit) } }
     }
 
@@ -168,7 +168,8 @@ final class Acceptor {
     }
 
     private func canAccept(_ number: Int, _ listener: any StreamListener) -> Bool {
-        !isShortOfDescriptors && !isHeldForHandshakes(listener) && shares.canAccept(number)
+        !isShortOfDescriptors && !isHeldForHandshakes(listener)
+            && socketsOfListeners.canAccept(number)
     }
 
     private func isHeldForHandshakes(_ listener: any StreamListener) -> Bool {

@@ -181,7 +181,7 @@ package final class Admission {
     }
 
     /// Decides what happens to a Fetch request. It has a slot and memory of its own, and takes
-    /// neither a worker nor a share of the queue.
+    /// neither a worker nor a part of the queue.
     private func admit(
         _ call: FetchCall, of request: borrowing Request, bodyBytes: Int, from flow: Flow
     ) -> AdmissionDecision {

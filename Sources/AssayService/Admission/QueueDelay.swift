@@ -90,7 +90,7 @@ package final class QueueDelay {
     func age(at now: UInt64) {
         defer { agedAt = now }
         guard agedAt > 0, now > agedAt else { return }
-        let kept = Self.share(keptAfter: Double(now - agedAt) / 1e9)
+        let kept = Self.fraction(keptAfter: Double(now - agedAt) / 1e9)
         for work in WorkClass.all where now > measuredAt[work.index] + Self.freshNanoseconds {
             let least = work.leastNanoseconds
             costs[work.index] = least + (costs[work.index] - least) * kept
@@ -100,8 +100,8 @@ package final class QueueDelay {
         }
     }
 
-    /// Approximates the power of two by a straight line: the calls are a tenth of a second apart.
-    private static func share(keptAfter seconds: Double) -> Double {
+    /// Approximates the power of two by a linear function: the calls are a tenth of a second apart.
+    private static func fraction(keptAfter seconds: Double) -> Double {
         max(1 - seconds / (2 * halfLifeSeconds), 0)
     }
 

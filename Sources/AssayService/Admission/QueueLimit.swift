@@ -8,14 +8,14 @@ package struct QueueLimit {
     /// When rejections began, in milliseconds; nil if none since the queue was last empty.
     private var overloadBegan: UInt64?
 
-    /// The standing queue's share of the configured delay: long enough for the workers to stay
-    /// busy between two reads.
-    private static let standingShare: UInt64 = 5
+    /// A standing queue gets the configured delay divided by this: long enough for the workers to
+    /// stay busy between two reads.
+    private static let standingDivisor: UInt64 = 5
 
     /// Milliseconds, not above `configured`.
     func milliseconds(of configured: UInt64, at now: UInt64) -> UInt64 {
         guard let overloadBegan, now - overloadBegan > configured else { return configured }
-        return max(configured / Self.standingShare, 1)
+        return max(configured / Self.standingDivisor, 1)
     }
 
     /// Whether a delay is too long to queue a request.
@@ -28,10 +28,10 @@ package struct QueueLimit {
     ///
     /// - Parameter age: milliseconds that the request has already waited in the socket.
     func isExceeded(
-        by delay: UInt64, after age: UInt64, _ share: QueueShare, of configured: UInt64,
+        by delay: UInt64, after age: UInt64, _ backlog: FlowBacklog, of configured: UInt64,
         at now: UInt64
     ) -> Bool {
-        switch share {
+        switch backlog {
         case .light: delay > 2 * configured
         case .none: delay > configured
         case .queued:
@@ -47,7 +47,7 @@ package struct QueueLimit {
 }
 
 /// What a connection has in the queue.
-package enum QueueShare {
+package enum FlowBacklog {
     /// Few requests or none, beside connections with more.
     case light
     /// Nothing, beside connections with little.

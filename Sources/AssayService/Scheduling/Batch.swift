@@ -136,7 +136,7 @@ package final class Batch {
     }
 
     /// What a connection has in the queue.
-    func share(of lines: RequestLines?, from peer: Peer) -> QueueShare {
+    func backlog(of lines: RequestLines?, from peer: Peer) -> FlowBacklog {
         if waiting.isLight(lines?.waiting, from: peer.waiting),
             short.isLight(lines?.short, from: peer.short)
         {

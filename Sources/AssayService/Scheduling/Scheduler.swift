@@ -138,8 +138,8 @@ package final class Scheduler {
             before: work ?? 0, of: lines, from: flow.peer, by: queueDelay,
             parsing: parses.nanoseconds)
         let isExceeded = queueLimit.isExceeded(
-            by: delay, after: age, batch.share(of: lines, from: flow.peer), of: configured,
-            at: now)
+            by: delay, after: age, batch.backlog(of: lines, from: flow.peer),
+            of: configured, at: now)
         guard isExceeded || now + delay + own > deadline else { return nil }
         queueLimit.didReject(at: now)
         return delay

@@ -5,7 +5,7 @@ import AssayTelemetry
 ///
 /// Half of all sockets are divided among the listeners, so that the clients of one listener never
 /// keep out those of another. The other half is first come, first served.
-struct ListenerShares {
+struct ListenerSockets {
     /// The limit for all listeners together.
     var limit: Int
     private var counts: [Int] = []
@@ -37,11 +37,11 @@ struct ListenerShares {
         total + reserved(besides: listener) < limit
     }
 
-    /// The unused shares of the other listeners.
+    /// The unused parts of the other listeners.
     private func reserved(besides listener: Int) -> Int {
-        let share = limit / (2 * max(counts.count, 1))
+        let part = limit / (2 * max(counts.count, 1))
         return counts.indices.reduce(0) { sum, other in
-            other == listener ? sum : sum + max(share - counts[other], 0)
+            other == listener ? sum : sum + max(part - counts[other], 0)
         }
     }
 }
