@@ -79,7 +79,7 @@ public struct ServerLimits: Sendable {
     /// after a start, and without tables, it takes 1 to 2 ms. Apple changes its own chains about
     /// once in two years.
     public var unknownChainsPerSecond = 300
-    /// Unknown chains that wait for validation: those of five seconds. A longer line would cost
+    /// Unknown chains that wait for validation: those of five seconds. A longer queue would cost
     /// the loop more at each turn. Any number of requests can wait for one chain.
     package var unknownChainsWaiting = 1_500
     /// A slice of work that takes longer is a defect: 64 notifications of the largest size take

@@ -16,7 +16,7 @@ package struct FairQueue<Peer: Hashable, Key: Hashable> {
 
     /// The flows of a peer.
     private struct Group {
-        /// Number of keys in their lines. A key of two flows counts twice.
+        /// Number of keys in their queues. A key of two flows counts twice.
         var count = 0
         /// Number of flows with waiting keys.
         var flowCount = 0
@@ -29,7 +29,7 @@ package struct FairQueue<Peer: Hashable, Key: Hashable> {
     private struct Entry {
         /// The flows that request the key.
         var requests: [FlowKey: Requests] = [:]
-        /// The bucket of the key in its lines. It only rises, so that cancelled requests move no
+        /// The bucket of the key in its queues. It only rises, so that cancelled requests move no
         /// key.
         var rank = 0
         var isPreferred = false
@@ -55,11 +55,11 @@ package struct FairQueue<Peer: Hashable, Key: Hashable> {
     /// A flow's requests of a key.
     private struct Requests {
         var count = 0
-        /// The key's index in its bucket of the flow's line.
+        /// The key's index in its bucket of the flow's queue.
         var index = 0
     }
 
-    private struct Line {
+    private struct FlowQueue {
         /// The keys by rank; the last ones go first.
         var buckets = [[Key]](repeating: [], count: ranks)
         /// Number of keys.
@@ -87,7 +87,7 @@ package struct FairQueue<Peer: Hashable, Key: Hashable> {
     private var entries: [Key: Entry] = [:]
     /// All waiting keys, for random draws.
     private var keys: [Key] = []
-    private var lines: [FlowKey: Line] = [:]
+    private var queues: [FlowKey: FlowQueue] = [:]
     private var groups: [Peer: Group] = [:]
     /// The start of the latest turn.
     private var time: UInt64 = 0
@@ -95,7 +95,7 @@ package struct FairQueue<Peer: Hashable, Key: Hashable> {
     private(set) var flowCount = 0
     private var random: any RandomNumberGenerator & Sendable
 
-    /// Number of random candidates of which the worst is dropped. Long lines contribute most
+    /// Number of random candidates of which the worst is dropped. Long queues contribute most
     /// candidates.
     private static var drawCount: Int { 8 }
 
@@ -108,8 +108,8 @@ package struct FairQueue<Peer: Hashable, Key: Hashable> {
 
     func contains(_ key: Key) -> Bool { entries[key] != nil }
 
-    /// Number of keys that wait in a flow's line.
-    func count(of flow: FlowKey) -> Int { lines[flow]?.count ?? 0 }
+    /// Number of keys that wait in a flow's queue.
+    func count(of flow: FlowKey) -> Int { queues[flow]?.count ?? 0 }
 
     /// Turns until the last key of a flow is taken, with those of other flows and peers.
     func turns(of flow: FlowKey) -> Int {
@@ -139,36 +139,36 @@ package struct FairQueue<Peer: Hashable, Key: Hashable> {
         if count(of: flow) == 0 {
             flowCount += 1
             group.flowCount += 1
-            let start = max(lines[flow]?.start ?? 0, group.time)
-            lines[flow, default: Line(start: start)].start = start
+            let start = max(queues[flow]?.start ?? 0, group.time)
+            queues[flow, default: FlowQueue(start: start)].start = start
         }
-        lines[flow]?.count += 1
+        queues[flow]?.count += 1
         group.count += 1
         groups[flow.peer] = group
-        put(key, inLineOf: flow)
+        put(key, inQueueOf: flow)
     }
 
     private mutating func raise(_ key: Key, to rank: Int) {
         let flows = entries[key].map { Array($0.requests.keys) } ?? []
-        for flow in flows { pull(key, fromLineOf: flow) }
+        for flow in flows { pull(key, fromQueueOf: flow) }
         entries[key]?.rank = rank
-        for flow in flows { put(key, inLineOf: flow) }
+        for flow in flows { put(key, inQueueOf: flow) }
     }
 
     /// Puts a key into the bucket of its rank.
-    private mutating func put(_ key: Key, inLineOf flow: FlowKey) {
-        guard let rank = entries[key]?.rank, let index = lines[flow]?.buckets[rank].count
+    private mutating func put(_ key: Key, inQueueOf flow: FlowKey) {
+        guard let rank = entries[key]?.rank, let index = queues[flow]?.buckets[rank].count
         else { return }
         entries[key]?.requests[flow]?.index = index
-        lines[flow]?.buckets[rank].append(key)
+        queues[flow]?.buckets[rank].append(key)
     }
 
     /// Takes a key out of its bucket.
-    private mutating func pull(_ key: Key, fromLineOf flow: FlowKey) {
+    private mutating func pull(_ key: Key, fromQueueOf flow: FlowKey) {
         guard let entry = entries[key], let index = entry.requests[flow]?.index,
-            let last = lines[flow]?.buckets[entry.rank].popLast(), last != key
+            let last = queues[flow]?.buckets[entry.rank].popLast(), last != key
         else { return }
-        lines[flow]?.buckets[entry.rank][index] = last
+        queues[flow]?.buckets[entry.rank][index] = last
         entries[last]?.requests[flow]?.index = index
     }
 
@@ -176,15 +176,15 @@ package struct FairQueue<Peer: Hashable, Key: Hashable> {
     mutating func take() -> Key? {
         let waiting = groups.lazy.filter { $0.value.count > 0 }.map { ($0.key, $0.value.start) }
         guard let peer = first(of: waiting), let group = groups[peer] else { return nil }
-        let flows = lines.lazy.filter { $0.key.peer == peer && $0.value.count > 0 }
+        let flows = queues.lazy.filter { $0.key.peer == peer && $0.value.count > 0 }
             .map { ($0.key, $0.value.start) }
-        guard let flow = first(of: flows), let line = lines[flow],
-            let key = line.best.randomElement(using: &random)
+        guard let flow = first(of: flows), let queue = queues[flow],
+            let key = queue.best.randomElement(using: &random)
         else { return nil }
         time = group.start
         groups[peer]?.start = group.start + 1
-        groups[peer]?.time = line.start
-        lines[flow]?.start = line.start + 1
+        groups[peer]?.time = queue.start
+        queues[flow]?.start = queue.start + 1
         remove(key)
         forgetPastTurns()
         return key
@@ -205,13 +205,13 @@ package struct FairQueue<Peer: Hashable, Key: Hashable> {
     /// Forgets past turns once the virtual time has passed them.
     private mutating func forgetPastTurns() {
         if entries.isEmpty {
-            lines.removeAll()
+            queues.removeAll()
             groups.removeAll()
-        } else if lines.count > 2 * flowCount {
+        } else if queues.count > 2 * flowCount {
             groups = groups.filter { $0.value.count > 0 || $0.value.start > time }
-            lines = lines.filter { flow, line in
-                guard line.count == 0 else { return true }
-                return groups[flow.peer].map { line.start > $0.time } ?? false
+            queues = queues.filter { flow, queue in
+                guard queue.count == 0 else { return true }
+                return groups[flow.peer].map { queue.start > $0.time } ?? false
             }
         }
     }
@@ -241,8 +241,8 @@ package struct FairQueue<Peer: Hashable, Key: Hashable> {
     }
 
     private mutating func leave(_ key: Key, _ flow: FlowKey) {
-        pull(key, fromLineOf: flow)
-        lines[flow]?.count -= 1
+        pull(key, fromQueueOf: flow)
+        queues[flow]?.count -= 1
         groups[flow.peer]?.count -= 1
         guard count(of: flow) == 0 else { return }
         flowCount -= 1
@@ -251,7 +251,7 @@ package struct FairQueue<Peer: Hashable, Key: Hashable> {
 
     // MARK: Drops
 
-    /// The key to drop when all lines together are too long: of a peer with many keys.
+    /// The key to drop when all queues together are too long: of a peer with many keys.
     mutating func victim() -> Key? {
         var drawn: [Key] = []
         for _ in 0..<Self.drawCount {
@@ -260,16 +260,16 @@ package struct FairQueue<Peer: Hashable, Key: Hashable> {
         return worst(of: drawn)
     }
 
-    /// The key to drop when a flow's line is too long.
+    /// The key to drop when a flow's queue is too long.
     mutating func victim(of flow: FlowKey) -> Key? {
         var drawn: [Key] = []
         for _ in 0..<Self.drawCount {
-            if let key = lines[flow]?.random(using: &random) { drawn.append(key) }
+            if let key = queues[flow]?.random(using: &random) { drawn.append(key) }
         }
         return worst(of: drawn)
     }
 
-    /// The worst key: spares keys of peers with short lines, then of flows with short lines, then
+    /// The worst key: spares keys of peers with short queues, then of flows with short queues, then
     /// preferred keys, then keys with many requests.
     private func worst(of keys: [Key]) -> Key? {
         func rank(_ key: Key) -> (Int, Int, Int, Int) {

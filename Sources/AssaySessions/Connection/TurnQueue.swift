@@ -8,7 +8,7 @@ import AssayService
 struct TurnQueue<Waiting> {
     /// Clients with waiting connections, each once.
     private var peers = Ring<Peer>()
-    private var lines: [ObjectIdentifier: Ring<Waiting>] = [:]
+    private var connections: [ObjectIdentifier: Ring<Waiting>] = [:]
     private(set) var count = 0
 
     /// The connections of the queue are being served.
@@ -21,8 +21,8 @@ struct TurnQueue<Waiting> {
 
     mutating func enqueue(_ connection: Waiting, of peer: Peer) {
         let key = ObjectIdentifier(peer)
-        if lines[key] == nil { peers.append(peer) }
-        lines[key, default: Ring()].append(connection)
+        if connections[key] == nil { peers.append(peer) }
+        connections[key, default: Ring()].append(connection)
         count += 1
     }
 
@@ -30,9 +30,9 @@ struct TurnQueue<Waiting> {
         passOverDebtors()
         guard let peer = peers.popFirst() else { return nil }
         let key = ObjectIdentifier(peer)
-        let connection = lines[key]?.popFirst()
-        if lines[key]?.isEmpty == true {
-            lines[key] = nil
+        let connection = connections[key]?.popFirst()
+        if connections[key]?.isEmpty == true {
+            connections[key] = nil
         } else {
             peers.append(peer)
         }

@@ -62,13 +62,13 @@ extension HTTP2Session {
     private func begin(
         _ id: UInt64, _ result: [UInt8], _ connection: Connection
     ) -> HTTP2Stream? {
-        guard let (stream, line) = stream(of: id) else { return nil }
+        guard let (stream, part) = stream(of: id) else { return nil }
         stream.didAnswer(id)
-        guard line == 0 else {
+        guard part == 0 else {
             if stream.messages != nil {
-                answerMessage(line, of: stream, connection, result)
+                answerMessage(part, of: stream, connection, result)
             } else {
-                answer(line, of: stream, connection, result)
+                answer(part, of: stream, connection, result)
             }
             return nil
         }
@@ -131,7 +131,7 @@ extension HTTP2Session {
         while length < bytes.count, bytes[length] != UInt8(ascii: "\n") { length += 1 }
         let isComplete = length < bytes.count
         guard stream.dataCount + length <= limit else {
-            // The place of the next line is unknown.
+            // Where the next line begins is unknown.
             let plan = HTTPBodyPlan.lines(style, limit: limit)
             refuseLine(plan.problem(above: limit), stream, style, connection)
             return data.count
@@ -187,7 +187,7 @@ extension HTTP2Session {
 
     /// Ends the answer after that to the last line.
     private func endLines(_ stream: HTTP2Stream, _ connection: Connection) {
-        stream.hasLastLine = true
+        stream.hasLastPart = true
         guard stream.lines?.isEmpty == true else { return }
         engine.finish(stream.number)
         touch(connection, answers: 0)
@@ -203,7 +203,7 @@ extension HTTP2Session {
         }
         let count = stream.lines?.didWriteNext(into: &bytes) ?? 0
         engine.append(bytes, to: stream.number)
-        if stream.hasLastLine, stream.lines?.isEmpty == true { engine.finish(stream.number) }
+        if stream.hasLastPart, stream.lines?.isEmpty == true { engine.finish(stream.number) }
         touch(connection, answers: count)
     }
 

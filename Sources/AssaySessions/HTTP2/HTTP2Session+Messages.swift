@@ -30,8 +30,8 @@ extension HTTP2Session {
     }
 
     func didRead(_ request: RPCRequest, of id: UInt64) {
-        guard let (stream, line) = stream(of: id), line > 0 else { return }
-        stream.messages?.name(line, request.id)
+        guard let (stream, part) = stream(of: id), part > 0 else { return }
+        stream.messages?.name(part, request.id)
     }
 
     // MARK: Data
@@ -272,7 +272,7 @@ extension HTTP2Session {
 
     /// Ends the answer of a stream if everything is answered.
     func endIfAnswered(_ stream: HTTP2Stream, _ connection: Connection) {
-        guard stream.hasLastLine, let messages = stream.messages, messages.isEmpty,
+        guard stream.hasLastPart, let messages = stream.messages, messages.isEmpty,
             messages.watched == nil
         else { return }
         end(stream, .ok, connection)
@@ -280,7 +280,7 @@ extension HTTP2Session {
 
     /// Records that no message follows.
     func endMessages(_ stream: HTTP2Stream, _ connection: Connection) {
-        stream.hasLastLine = true
+        stream.hasLastPart = true
         let isWithin = stream.dataCount > 0 || (stream.messages?.skipped ?? 0) > 0
         let isMissing =
             stream.messages?.hasMessage == false && stream.messages?.call.form.method == .watch

@@ -5,8 +5,8 @@ import AssayService
 import AssayTelemetry
 import AssayWire
 
-/// HTTP/2: each stream is a request, and its number is the request's id. A line of a batch is a
-/// request of its own, whose id has the number of the line in its upper half.
+/// HTTP/2: each stream is a request, and its number is the request's id. A line of a batch, or a
+/// message of a stream of them, is a request of its own: its id has its number in the upper half.
 final class HTTP2Session: RequestSession {
     let endpoint: Endpoint
     let engine: HTTP2Connection
@@ -85,33 +85,33 @@ final class HTTP2Session: RequestSession {
 
     // MARK: Requests
 
-    /// The stream of a request, and the number of the line in a batch; 0 for the stream itself.
-    func stream(of id: UInt64) -> (HTTP2Stream, line: UInt64)? {
+    /// The stream of a request, and the number of its line or message; 0 for the stream itself.
+    func stream(of id: UInt64) -> (HTTP2Stream, part: UInt64)? {
         guard let stream = streams[Int32(truncatingIfNeeded: id & 0x7FFF_FFFF)] else { return nil }
         return (stream, id >> 32)
     }
 
     subscript(style id: UInt64) -> HTTPResponseStyle {
         get {
-            guard let (stream, line) = stream(of: id) else { return HTTPResponseStyle() }
-            guard line > 0 else { return stream.style }
+            guard let (stream, part) = stream(of: id) else { return HTTPResponseStyle() }
+            guard part > 0 else { return stream.style }
             guard let messages = stream.messages else {
-                return stream.lines?[line] ?? stream.style
+                return stream.lines?[part] ?? stream.style
             }
             var style = stream.style
-            style.content = .rpc(messages.form(of: line))
+            style.content = .rpc(messages.form(of: part))
             return style
         }
         set {
-            guard let (stream, line) = stream(of: id) else { return }
-            if line > 0 { stream.lines?[line] = newValue } else { stream.style = newValue }
+            guard let (stream, part) = stream(of: id) else { return }
+            if part > 0 { stream.lines?[part] = newValue } else { stream.style = newValue }
         }
     }
 
     func isOpen(_ id: UInt64) -> Bool {
-        guard let (stream, line) = stream(of: id) else { return false }
-        guard line > 0 else { return !stream.isAnswered }
-        return stream.lines?.isOpen(line) ?? stream.messages?.isOpen(line) ?? false
+        guard let (stream, part) = stream(of: id) else { return false }
+        guard part > 0 else { return !stream.isAnswered }
+        return stream.lines?.isOpen(part) ?? stream.messages?.isOpen(part) ?? false
     }
 
     func isArriving(_ id: UInt64) -> Bool { stream(of: id)?.0.isComplete == false }

@@ -30,7 +30,7 @@ final class HTTP2Stream {
     /// The messages of a call that has a stream of them.
     var messages: HTTP2Messages?
     /// Whether no further line or message follows.
-    var hasLastLine = false
+    var hasLastPart = false
     /// The request of the stream, while it is being verified.
     private var port: WeakPort?
     /// Those of its lines or messages, by id.
