@@ -2,7 +2,7 @@
 /// listener and the local App Store.
 ///
 /// Any page can make a browser send requests to any address. It can also have its own host name
-/// resolve to that address (DNS rebinding), and then reads the answers. The browser says so in
+/// resolve to that address (DNS rebinding), and then reads the answers. The browser names both in
 /// `Host` and `Origin`.
 package struct HTTPOriginPolicy: Sendable {
     /// Where a listener is bound.
@@ -16,9 +16,9 @@ package struct HTTPOriginPolicy: Sendable {
     }
 
     package let binding: Binding
-    /// Further names that are served, in lower case.
+    /// Additional host names that are served, in lower case.
     private let hosts: Set<String>
-    /// Further origins whose pages are served, such as `https://tools.example.com`.
+    /// Additional origins whose pages are served, such as `https://tools.example.com`.
     private let allowedOrigins: Set<String>
     /// Whether the listener has pages, whose own requests are served.
     private let hasPages: Bool
@@ -39,7 +39,7 @@ package struct HTTPOriginPolicy: Sendable {
         package var origin: String?
         /// `Sec-Fetch-Site`.
         package var fetchSite: String?
-        /// Whether the method only reads: a link of another site leads to a page with such a one.
+        /// Whether the method only reads. A link on another site makes such a request.
         package var isReading: Bool
 
         package init(host: String?, origin: String?, fetchSite: String?, isReading: Bool) {

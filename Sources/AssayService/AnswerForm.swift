@@ -5,8 +5,8 @@ import AssayTelemetry
 package import AssayWire
 
 /// How the answer to one request is written: its protocol, and what the request asks for. Any
-/// thread can use it. A form writes what the answer has; the session writes what is around it, on
-/// its loop's thread.
+/// thread can use it. A form writes the result; the session writes what surrounds it, on the loop's
+/// thread.
 package protocol AnswerForm: Sendable {
     /// Whether the kind of the evidence is an estimate, and the verification detects it.
     var detectsKind: Bool { get }

@@ -128,7 +128,7 @@ package final class ArrivingReceipt {
         }
     }
 
-    /// The complete receipt, for a worker to finish.
+    /// The complete receipt, for the thread that verifies its signature.
     var completed: Job.Evidence {
         precondition(left == 0 || isNamed)
         switch evidence {

@@ -2,13 +2,14 @@ package import AssayIO
 package import AssayTelemetry
 package import AssayWire
 
-/// A connection, as the service sees it: its client, its requests in flight, and where their
-/// answers go. The connection and its requests hold it; it holds the connection until that has
-/// closed, so that no request keeps a closed one. Belongs to the loop's thread.
+/// A connection, as the service sees it: its client, its requests in flight, and the caller that
+/// takes their answers. The connection and its requests hold the flow. The flow holds the
+/// connection until it closes, so no request keeps a closed connection. Belongs to the loop's
+/// thread.
 package final class Flow {
     /// A unique number of the connection.
     let number: UInt64
-    /// The client that it is from.
+    /// The client of the connection.
     package let peer: Peer
     let telemetry: Telemetry
     private let loop: EventLoop
@@ -17,8 +18,8 @@ package final class Flow {
     var inFlight = RequestsInFlight()
     /// When the last received bytes could have been read, in nanoseconds of the loop's clock.
     private var lastArrival: UInt64
-    /// A worker parses a body of this connection. Nothing more is read meanwhile, so that each
-    /// connection holds one body, and has one turn in the queue.
+    /// A background thread parses a body of this connection, or the body waits for one. Nothing
+    /// more is read meanwhile, so each connection holds one body, and has one turn in the queue.
     var isParsing = false
 
     package init(_ number: UInt64, of peer: Peer, _ telemetry: Telemetry, on loop: EventLoop) {
@@ -31,13 +32,13 @@ package final class Flow {
 
     // MARK: The connection
 
-    /// Begins to answer to a connection.
+    /// Sends answers to this connection from now on.
     package func begin(_ caller: any Caller) { self.caller = caller }
 
-    /// Answers to nobody any more.
+    /// Releases the connection, which has closed. Later answers are dropped.
     package func end() { caller = nil }
 
-    /// Whether nobody takes an answer.
+    /// Whether the connection is closed, and takes no answer.
     var isClosed: Bool { caller?.isClosed ?? true }
     /// Whether the client has left. An answer of the App Store, which takes seconds, is not needed.
     var hasClientLeft: Bool { caller?.hasClientLeft ?? true }
@@ -80,7 +81,7 @@ package final class Flow {
     /// Releases spare memory of an idle connection.
     package func giveBackMemory() { inFlight.giveBackMemory() }
 
-    /// Where its requests wait for a worker.
+    /// The lines in which its requests wait for verification.
     func makeLines() -> RequestLines { inFlight.makeLines(of: peer) }
 
     /// Accepts a request, which has a port from now on.
@@ -109,7 +110,7 @@ package final class Flow {
     func proceed() { caller?.proceed() }
 }
 
-/// Who takes the answers of a flow: a connection.
+/// Takes the answers of a flow: the connection.
 package protocol Caller: AnyObject {
     var isClosed: Bool { get }
     var hasClientLeft: Bool { get }

@@ -108,7 +108,7 @@ private struct LostRequest: @unchecked Sendable {
     let flow: Flow
 }
 
-/// A port that its request holds, as a session knows it.
+/// A session's reference to the port of a request. It keeps nothing alive.
 package struct WeakPort {
     weak var port: ReplyPort?
 

@@ -24,7 +24,8 @@ public struct ServerLimits: Sendable {
     package static let fetchEvidenceBytes = 1 << 20
     /// Bytes of the body of `/v1/sign/…`: a request of Advanced Commerce with 100 items has 20 KB.
     package static let httpSignBytes = 64 << 10
-    /// JSON bodies above this size are parsed by a worker: a token with its expectations has less.
+    /// JSON bodies above this size are parsed on a background thread: a token with its expectations
+    /// has less.
     /// A body of this size takes a quarter of a millisecond at worst.
     package static let bytesParsedInPlace = 8 << 10
     /// Bytes of an arriving receipt that are verified at a time: they fit in the processor's cache,
@@ -41,7 +42,7 @@ public struct ServerLimits: Sendable {
     /// connection ends where a body has more.
     package static let refusedBodyBytes = 4 << 20
     /// App receipts above this size are verified while they arrive. Smaller ones arrive whole in
-    /// one or two reads and go to the workers like all other evidence.
+    /// one or two reads and join the batch like all other evidence.
     package var streamedReceiptBytes = 64 << 10
     /// Requests of one connection that are being verified. Further requests are rejected, or wait
     /// if they set `mayWait`.
@@ -63,10 +64,10 @@ public struct ServerLimits: Sendable {
     static let slowReceiptBytesPerSecond = 1 << 20
     /// Bytes kept of a frame whose head is incomplete while the memory is exhausted.
     package var unansweredBytes = 4 << 10
-    /// The longest time that an accepted request waits for a worker. Requests that would wait
-    /// longer are rejected at once: a longer queue does not answer more requests, it only answers
-    /// them later, and their evidence leaves the processor's cache. Long enough for about four
-    /// thousand requests at a time. A lasting overload shortens it: see `QueueLimit`.
+    /// The longest time that an accepted request waits for its verification. Requests that would
+    /// wait longer are rejected at once: a longer queue does not answer more requests, it only
+    /// answers them later, and their evidence leaves the processor's cache. Long enough for about
+    /// four thousand requests at a time. A lasting overload shortens it: see `QueueLimit`.
     public var queueDelayMilliseconds: UInt64 = 100
     /// How long sockets are left unread while half of that delay is queued: long enough for
     /// several requests of each of a hundred connections, and always shorter than the queue.
@@ -136,7 +137,7 @@ public struct ServerLimits: Sendable {
         return separators / jsonValuesPerFrame
     }
 
-    /// Requests that one worker takes at a time. The batched arithmetic gains nothing above it,
+    /// Requests that one thread takes at a time. The batched arithmetic gains nothing above it,
     /// and the answers of a slice wait for its last request.
     package var requestsPerSlice = 64
     /// Connections and TLS handshakes at a time; more wait to be accepted. Half are divided among

@@ -5,8 +5,8 @@ import AssayTelemetry
 package import AssayWire
 
 /// What a worker does for its connections: takes the requests that they read, has each admitted,
-/// and then verified, decided, fetched or signed, or answers it. It knows no protocol, and a
-/// connection as a `Flow`. Belongs to the loop's thread.
+/// and then verified, decided or fetched, or answers it. It knows no protocol, and knows a
+/// connection only as a `Flow`. Belongs to the loop's thread.
 package final class Service {
     private let context: ServiceContext
     private let admission: Admission
@@ -39,8 +39,7 @@ package final class Service {
         admission.drainRefusal(id, from: flow)
     }
 
-    /// Nanoseconds of this quota of the loop's time in which requests of all connections were
-    /// verified.
+    /// Nanoseconds in which the loop's thread has verified requests, in its current quota of work.
     package var worked: UInt64 { scheduler.loopQuota.worked }
 
     // MARK: Connections
@@ -161,7 +160,7 @@ package final class Service {
         }
     }
 
-    /// Has a body parsed on a worker, before its request is taken.
+    /// Has a body parsed on a background thread, before its request is taken.
     package func parse(_ job: ParseJob) { scheduler.parses.add(job) }
 
     // MARK: Receipts

@@ -2,9 +2,9 @@ package import AssayIO
 package import AssayModels
 package import AssayTelemetry
 
-/// What the owners of a worker's state share: the loop, the apps and the limits, the phase, the
-/// clock, and where to count and log. Belongs to the loop's thread. Only the lifecycle changes the
-/// settings and the phase.
+/// What the owners of a thread's state have in common: the loop, the apps and the limits, the
+/// phase, the clock, and where to count and log. Each worker has one, and so has the thread of the
+/// listeners. Belongs to the loop's thread. Only AssayServer changes the settings and the phase.
 package final class ServiceContext {
     package let loop: EventLoop
     package let telemetry: Telemetry

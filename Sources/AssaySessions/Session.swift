@@ -6,9 +6,10 @@ import AssayWire
 /// A protocol on a connection: what the received bytes ask for, and how answers are written.
 ///
 /// A session owns the request that is arriving and the order of the answers. It reads what its
-/// connection has received, gives requests to the `Service`, and appends answers to the output of
-/// the connection. Time, memory and the socket are the connection's; a session knows no scheduler.
-/// Belongs to the loop's thread.
+/// connection has received, gives requests to the `Service`, and appends answers to the
+/// connection's output. The connection owns the socket, the timeouts, the count of memory and the
+/// quota of a turn. A session does not know what the service does with a request. Belongs to the
+/// loop's thread.
 protocol Session: AnyObject {
     // MARK: Reading
 
@@ -54,7 +55,7 @@ protocol Session: AnyObject {
     func answer(
         to id: UInt64, bytes: Int?, _ connection: Connection,
         _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void)
-    /// Says why the connection ends.
+    /// Answers with the reason why the connection ends.
     func answerLast(_ head: ResponseHead, _ connection: Connection)
     /// Appends what was kept for the end of the turn. Called before the connection writes.
     func willFlush(_ connection: Connection)

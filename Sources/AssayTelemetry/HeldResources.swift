@@ -14,7 +14,7 @@ package struct HeldResources: Equatable, Sendable {
     /// alive other bytes that were received with it.
     package var heldBytes = 0
     package var requestsInFlight = 0
-    /// Requests that wait for a worker.
+    /// Requests that wait for verification.
     package var waiting = 0
     /// Unknown chains that wait for validation or are being validated, and the requests that wait
     /// for them.

@@ -87,7 +87,7 @@ package enum EnvironmentLabel: Int, CaseIterable, Sendable {
     }
 }
 
-/// The metrics labels of one verification, computed on the worker's thread.
+/// The metrics labels of one verification, computed on the thread that verifies.
 package struct Outcome: Sendable {
     /// The name of the app entry, from the configuration.
     package let app: String

@@ -39,10 +39,10 @@ enum Minted {
             environment: environment, signedDate: now)
     }
 
-    /// A period of a subscription: each number is a transaction of one customer.
+    /// A transaction: one period of a subscription. Each account has a subscription of its own.
     ///
+    /// - Parameter number: the number of the period, from 0 on.
     /// - Parameter later: how long after now it is signed, in milliseconds.
-    /// The first account has a subscription, and each other one of its own.
     static func period(_ number: Int, account: Int = 1, later: Int64 = 0) throws -> [UInt8] {
         let original = 46_000 + account * 1_000
         let bought = now.milliseconds - 1_000

@@ -3,13 +3,13 @@ import AssayKeepers
 import AssaySessions
 import AssayTelemetry
 
-/// Those who follow a server's events.
+/// The followers of a server's events.
 final class EventFollowers: Sendable {
     private let state = Locked(State())
 
     private struct State: Sendable {
         var followers: [AsyncStream<ServerEvent>.Continuation] = []
-        /// Those who wait for the end alone.
+        /// Callers that wait only for the end.
         var waiting: [CheckedContinuation<ServerEnd, Never>] = []
         var end: ServerEnd?
     }
@@ -17,7 +17,7 @@ final class EventFollowers: Sendable {
     /// Events that a follower has not taken: signals, mostly.
     private static let limit = 64
 
-    /// The events from now on. One who comes after the end gets that.
+    /// The events from now on; after the end, the end alone.
     func follow() -> AsyncStream<ServerEvent> {
         let (stream, follower) = AsyncStream.makeStream(
             of: ServerEvent.self, bufferingPolicy: .bufferingNewest(Self.limit))

@@ -4,8 +4,9 @@ import AssaySessions
 import AssayTelemetry
 import AssayWire
 
-/// What the thread of the listeners shares: what a worker's service has, and all settings. Belongs
-/// to the loop's thread. Only `Lifecycle` changes the settings and the phase.
+/// What the owners of state on the thread of the listeners have in common: a service context of its
+/// own, and all settings. Belongs to that thread. Only `Lifecycle` changes the settings and the
+/// phase.
 final class ServerContext {
     let service: ServiceContext
     let transport: any Transport
@@ -40,7 +41,7 @@ final class ServerContext {
 }
 
 extension ServerConfiguration {
-    /// What a thread's service shares.
+    /// Makes the context of a worker, or of the thread of the listeners.
     func makeServiceContext(on loop: EventLoop) -> ServiceContext {
         ServiceContext(
             reloadable.service,

@@ -33,7 +33,7 @@ final class Supervisor {
             afterMilliseconds: WorkerLoop.sweepMilliseconds,
             everyMilliseconds: WorkerLoop.sweepMilliseconds
         ) { [self] in sweep() }
-        // Until its end: a server that nobody refers to serves on.
+        // A server serves until its end, even if nothing refers to it.
         sweepTimer = timer
         context.telemetry.log.writeTrust(of: configuration.apps)
         context.telemetry.log.writeEngine(of: configuration.apps)

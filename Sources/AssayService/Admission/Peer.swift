@@ -1,8 +1,8 @@
 package import AssayIO
 import AssayTelemetry
 
-/// A client: the connections of one address, or of one user of Unix sockets. They share what it
-/// gets of a worker's memory and of the turns of its queues.
+/// A client: the connections of one address, or of one user of Unix sockets. Together they have one
+/// client's part of a worker's memory, and one client's turns in its queues.
 ///
 /// The one place where memory is admitted for a client, and counted as its own.
 /// Belongs to the loop's thread.
@@ -28,7 +28,7 @@ package final class Peer {
     }
 
     /// Whether nothing of it is left, so that it can be forgotten. The memory of its requests
-    /// counts longer than its connections: who closes them and comes back has not become another.
+    /// counts longer than its connections: a client that reconnects is still the same client.
     package var isGone: Bool { connections == 0 && held == PeerBytes() && firstReads.isEmpty }
 
     // MARK: Connections

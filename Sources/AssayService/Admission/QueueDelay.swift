@@ -1,6 +1,6 @@
 import AssayTelemetry
 
-/// Estimates how long a request that is accepted now will wait for a worker.
+/// Estimates how long a request that is accepted now will wait for its verification.
 ///
 /// The time of each class of work is measured with every finished slice, so that receipts do not
 /// distort the estimate for tokens. While requests wait, the pace is measured as well: the factor

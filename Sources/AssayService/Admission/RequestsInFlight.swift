@@ -7,7 +7,7 @@ package struct RequestsInFlight {
     package private(set) var evidenceBytes = 0
     /// Bytes expected in their answers.
     package private(set) var answersDue = 0
-    /// Those that wait for a worker; nil for a connection that has none.
+    /// The lines of those that wait for verification; nil for a connection that has none.
     private(set) var lines: RequestLines?
 
     /// Capacity for ids that an idle connection keeps: below 1 KB.
@@ -36,7 +36,7 @@ package struct RequestsInFlight {
         answersDue -= cost.answer
     }
 
-    /// Where requests wait for a worker.
+    /// Returns the lines in which requests wait for verification.
     mutating func makeLines(of peer: Peer) -> RequestLines {
         if let lines { return lines }
         let new = RequestLines(of: peer)

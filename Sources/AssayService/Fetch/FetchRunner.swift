@@ -7,14 +7,15 @@ import AssayWire
 /// Runs the fetches that were admitted, and delivers their answers.
 ///
 /// Owns the tasks, their slots, and the memory that they reserve. A task runs on Swift's own
-/// threads: neither the loop nor a worker waits for the App Store. Belongs to the loop's thread.
+/// threads: no thread of the server waits for the App Store. Belongs to the loop's thread.
 package final class FetchRunner {
     private let context: ServiceContext
     private let codecs: IdleCodecs
-    /// The fetches whose tasks have not ended. Some are answered already.
+    /// Fetches whose task still runs, including those that are already answered.
     private var running: [UInt64: Running] = [:]
     private var lastNumber: UInt64 = 0
-    /// The fetches of all workers. A cancelled task needs no slot until it has ended.
+    /// The slots that the fetches of all workers take. A fetch gives its slot back when it is
+    /// answered, even if its cancelled task still runs.
     private let all: SharedFetches
     private let others: [Helper]
     private let threads: any ServiceThreads
@@ -35,7 +36,7 @@ package final class FetchRunner {
 
         init(_ admitted: AdmittedFetch, from flow: Flow, on loop: EventLoop) {
             self.admitted = admitted
-            // What it fetches is no evidence of the connection's.
+            // Fetched answers do not count as evidence of the connection.
             port = ReplyPort(
                 .fetch, admitted.id, from: flow, on: loop,
                 holding: Reservation(.none, for: flow.peer))
@@ -178,7 +179,8 @@ package final class FetchRunner {
         }
     }
 
-    /// Ends the fetches whose time has passed: a fetcher that ends in time says what it waited for.
+    /// Ends fetches past their deadline and its grace period, in which a fetcher can still report
+    /// what it was waiting for.
     func sweep() {
         for entry in running.values
         where !entry.isEnded

@@ -2,11 +2,11 @@ import Assay
 import AssayIO
 import AssayTelemetry
 
-/// Requests with unknown chains, queued for validation apart from the workers.
+/// Requests with unknown chains, queued for validation apart from the batch.
 ///
 /// Validating a chain takes as long as ten to a hundred verifications under a known one, so it has
 /// its own thread and its own rate. One request per chain is verified; the others of that chain
-/// then return to the workers, which find the chain known or reject it. Chains that wait together
+/// then return to the batch, and find the chain known or are rejected. Chains that wait together
 /// are handed over together, a few at a time. Clients have equal parts of the rate, and so have
 /// the connections of each, so that a flood of forged chains delays a genuine one of another client
 /// by one or two turns. If more chains wait than can be validated in time, random ones are

@@ -2,7 +2,7 @@ import AssayIO
 import AssayTelemetry
 import Synchronization
 
-/// A worker, as those beside it see it: it verifies slices for them while it is idle.
+/// A worker, as the other workers see it: it verifies slices for them while it is idle.
 package final class Helper: Sendable {
     let index: Int
     private let bound = Locked<LoopBound<Scheduler>?>(nil)
@@ -34,8 +34,8 @@ package final class Helper: Sendable {
     }
 }
 
-/// The workers that a busy one can ask for help. A worker that waits for its sockets says so by its
-/// flag; who asks takes the flag, so that each is asked once.
+/// The workers to which a busy one can lend slices. A worker sets its flag while it waits for its
+/// sockets. The first busy worker takes the flag, so an idle worker gets one slice at a time.
 package struct Helpers {
     private let others: [Helper]
     /// Where to look first: not always at the same worker.

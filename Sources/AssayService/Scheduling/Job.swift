@@ -4,8 +4,8 @@ import AssayModels
 import AssayTelemetry
 import AssayWire
 
-/// A verification that the server owes: of a request, or of an item of a Resolve. A class, because
-/// it is passed between the loop, the batch and a worker.
+/// A pending verification: of a request, or of an item of a Resolve. A class, because the batch and
+/// the threads that verify pass it on.
 package final class Job: Sendable {
     /// Where the answer goes; the port of the whole Resolve for an item of it.
     let port: LoopBound<ReplyPort>

@@ -1,8 +1,8 @@
 import Assay
 import AssayTelemetry
 
-/// The work of a verifier for which no client waits. A worker does it after it has handed over its
-/// answers.
+/// The work of a verifier for which no client waits. A background thread does it after the answers
+/// of a slice.
 extension Verifier {
     var hasPendingWork: Bool { hasPendingTokenKeyTables || engine.hasPendingAudits }
 

@@ -1,7 +1,7 @@
 import AssayTelemetry
 
-/// The requests of one connection that wait for a worker. The connection owns it, so that a request
-/// is queued and taken without a lookup.
+/// The requests of one connection that wait for verification: its lines in the queues of the batch.
+/// The flow owns them, so that a request is queued and taken without a lookup.
 package final class RequestLines {
     let waiting: RequestQueue.Line
     let short: RequestQueue.Line

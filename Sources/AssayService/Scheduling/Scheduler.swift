@@ -358,7 +358,7 @@ package final class Scheduler {
         let verified = JobVerification.verify(
             slice, at: time, unknownChains: .deferred, cache: threadCache)
         let ended = context.loop.nanoseconds
-        // Deferred requests count when they are answered, as in a worker's slice.
+        // Deferred requests count when they are answered, as in a slice of another thread.
         var load = WorkLoad()
         // By index: a loop over the elements would copy each with its policy and expectations.
         for index in slice.indices {

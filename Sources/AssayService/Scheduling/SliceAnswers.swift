@@ -4,7 +4,7 @@ import AssayModels
 import AssayTelemetry
 import AssayWire
 
-/// The encoded answers of a slice, made on the worker's thread.
+/// The encoded answers of a slice, made on the thread that verified it.
 package struct SliceAnswers: Sendable {
     private(set) var bytes: [UInt8] = []
     /// The end of each request's answer in `bytes`.

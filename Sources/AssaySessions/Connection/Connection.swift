@@ -4,14 +4,15 @@ import AssayService
 import AssayTelemetry
 import AssayWire
 
-/// A client connection: its stream, the answers of this turn, time and memory. Its session decides
-/// what its bytes mean, and its flow has its requests in flight. Lives on the loop's thread.
+/// A client connection. Owns its stream, the answers of this turn, its times and the count of its
+/// memory. The session interprets the bytes; the flow has the requests in flight. Belongs to the
+/// loop's thread.
 package final class Connection {
     let stream: Stream
     let context: ConnectionContext
     /// The connection as the service sees it.
     let flow: Flow
-    /// The client that it is from.
+    /// The client.
     let peer: Peer
     private(set) var session: any Session
     private var life = ConnectionLife()
@@ -38,7 +39,7 @@ package final class Connection {
     var isClosed: Bool { stream.isClosing }
     /// Whether the peer has sent its last byte. It possibly still reads.
     var hasPeerEnded: Bool { life.hasPeerEnded }
-    /// Goes on in another protocol, which its first bytes have chosen.
+    /// Replaces the session by that of the protocol that the first bytes chose.
     func speak(_ session: any Session) { self.session = session }
 
     func start() {

@@ -3,9 +3,9 @@ package import AssayService
 import AssayTelemetry
 package import AssayWire
 
-/// What a connection uses of its server. All connections share one.
+/// What the connections of a worker use. Belongs to the loop's thread.
 package final class ConnectionContext {
-    /// What the service shares.
+    /// The loop, the phase, and where to count and log.
     package let server: ServiceContext
     /// The settings of connections. A reload replaces them.
     private(set) var settings: ConnectionSettings
@@ -41,7 +41,7 @@ package final class ConnectionContext {
         return FrameSession(settings.decoder)
     }
 
-    /// Makes a connection for a client.
+    /// Serves the connection of a client.
     ///
     /// - Parameter finalAnswer: an error response that ends the connection; nil to serve it.
     package func serve(_ stream: Stream, finalAnswer: ResponseHead?) {

@@ -56,7 +56,7 @@ extension HTTPSession {
     func refuseBody(_ connection: Connection) {
         guard let current else { return }
         if case .lines(let style, _) = current.plan {
-            // The place of the next line is unknown.
+            // Where the next line begins is unknown.
             let id = responses.begin(style)
             refuse(id, HTTPProblem(ResponseHead.memoryExhausted(id)), connection)
             collected.removeAll()

@@ -25,7 +25,7 @@ extension HTTPSession {
             case .none: break
             }
         }
-        // A client of HTTP expects to wait, and not a refusal for what it pipelines.
+        // A client that pipelines requests of HTTP expects to wait, not to be refused.
         guard !connection.isFull else {
             connection.reading.awaitsAnswer = true
             return false

@@ -33,7 +33,7 @@ extension HTTPSession {
             return refuseBody(connection)
         }
         guard collected.count + length <= limit else {
-            // The place of the next line is unknown.
+            // Where the next line begins is unknown.
             let plan = HTTPBodyPlan.lines(style, limit: limit)
             refuse(responses.begin(style), plan.problem(above: limit), connection)
             return connection.end(nil)

@@ -44,7 +44,7 @@ struct ReceiptEnvelope: Envelope {
         }
     }
 
-    /// Returns the members of the body, with an empty text in the place of the receipt.
+    /// Returns the members of the body, with an empty text instead of the receipt.
     func finish() throws(HTTPProblem) -> JSONObject {
         if let problem { throw problem }
         let members = try HTTPJSONBody.membersOfApple(text.span)

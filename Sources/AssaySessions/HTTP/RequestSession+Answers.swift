@@ -67,7 +67,7 @@ extension RequestSession {
         }
     }
 
-    /// Answers OPTIONS, and the question of a browser whether a page can make a request.
+    /// Answers OPTIONS, including the preflight request of a browser (CORS).
     ///
     /// - Parameter requestFields: those that a page can send; empty for the server as a whole.
     func answerOptions(

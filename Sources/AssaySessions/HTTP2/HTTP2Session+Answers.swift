@@ -51,7 +51,7 @@ extension HTTP2Session {
         guard isOpen(id), connection.canWrite, let stream = begin(id, message, connection) else {
             return
         }
-        // Trailers in the place of a head.
+        // Trailers instead of a head.
         engine.answer(stream.number, .grpc(form, RPCStatus(problem)), body: [])
         touch(connection, answers: 1)
     }

@@ -54,8 +54,8 @@ extension HTTP2Session {
         }
     }
 
-    /// Asks a client for a sign of life that has streams open and is silent: those of a Watch have
-    /// no end of their own, and a peer that is gone sends none. The answer, as any byte, is one.
+    /// Sends a PING to a silent client with open streams. A Watch does not end by itself, and a
+    /// peer that is gone does not end it. Any byte that the client sends counts as an answer.
     private func probe(_ connection: Connection) {
         let now = connection.now
         guard connection.silentSince != nil, !streams.isEmpty else { return probed = nil }

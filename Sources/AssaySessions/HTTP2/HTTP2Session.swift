@@ -11,8 +11,8 @@ final class HTTP2Session: RequestSession {
     let endpoint: Endpoint
     let engine: HTTP2Connection
     var streams: [Int32: HTTP2Stream] = [:]
-    /// What was received and not looked at yet: events, and the bytes that they speak of, which are
-    /// at the front of the connection's received bytes.
+    /// Events that were received and not taken yet. Their bytes, `received`, are at the front of
+    /// the connection's received bytes.
     var events: [HTTP2Event] = []
     var next = 0
     /// Streams that end in these events. A request that is given up with its first bytes is not
@@ -35,17 +35,18 @@ final class HTTP2Session: RequestSession {
     var lastSweep: UInt64
     /// When the times of the streams are checked again.
     var nextCheck: UInt64 = 0
-    /// When a silent client was asked for a sign of life that it has not given.
+    /// When a silent client got a PING that it has not answered.
     var probed: UInt64?
     /// Whether the server accepted requests when watching clients were last notified.
     var wasServing: Bool?
 
-    /// How far the end of the connection is announced.
+    /// What the client knows of the end of the connection.
     enum End {
+        /// Nothing: the connection does not end.
         case none
-        /// That it ends, at this time.
+        /// The connection will end. The client was notified at this time.
         case announced(UInt64)
-        /// Which stream is the last.
+        /// The number of the last stream that is served.
         case final
     }
 
@@ -66,7 +67,8 @@ final class HTTP2Session: RequestSession {
     var isWithinRequest: Bool { arrivingCount > 0 }
     var isReadToEnd: Bool { false }
     var endsWithPeer: Bool { true }
-    /// No answer stops reading: the peer's windows hold them back, and it has to widen these.
+    /// Unwritten answers do not stop reading: they wait for the peer's windows, and what widens
+    /// these is in what the peer sends.
     var held: SessionBytes {
         let collected = collectedBytes
         return SessionBytes(
@@ -74,7 +76,7 @@ final class HTTP2Session: RequestSession {
             collected: collected, isCollecting: collected > 0)
     }
     private var openBytes: Int { streams.count * HTTP2Stream.memory }
-    /// Also without a stream, from the drain's notice until the client knows the last one.
+    /// Also true without a stream, from the notice of a drain until the client has answered it.
     var isBusy: Bool {
         if case .announced = end { return true }
         return !streams.isEmpty

@@ -26,7 +26,7 @@ struct RPCCall: Sendable {
             return
         }
         if let value = head[form.framing.encodingField] {
-            // Base64 of a compressed message is what no client sends.
+            // No client sends a compressed message in Base64.
             guard let named = RPCCompression(bytes.extracting(value)),
                 named == .identity || form.framing != .grpcWebText
             else { throw .otherCompression }
