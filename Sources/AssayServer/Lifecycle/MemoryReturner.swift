@@ -3,15 +3,15 @@ import AssayIO
 /// Returns free memory to the system after a flood, on a background thread. Owns the decision when.
 final class MemoryReturner {
     private let loop: EventLoop
-    private let workers: any Executor
+    private let background: any Executor
     private let transport: any Transport
     private var decision: MemoryReturn
 
-    init(_ context: ServerContext, _ workers: any Executor) {
+    init(_ context: ServerContext, _ background: any Executor) {
         loop = context.loop
         transport = context.transport
         decision = MemoryReturn(resident: context.transport.residentBytes)
-        self.workers = workers
+        self.background = background
     }
 
     /// Returns free memory if it is time. Called several times a second.
@@ -24,7 +24,7 @@ final class MemoryReturner {
         else { return }
         let returner = LoopBound(self, to: loop)
         let (loop, transport) = (loop, transport)
-        workers.submit {
+        background.submit {
             FreeMemory.release()
             let resident = transport.residentBytes ?? 0
             loop.post { returner.value.decision.didReturn(resident: resident) }
