@@ -12,8 +12,8 @@ let settings: [SwiftSetting] = [
 ]
 
 // A target can import the modules that it lists, and no others. The verifier does not import the
-// wire, nor the wire the verifier. AssayServer connects them; AssayAdmin, the commands, FuzzTargets
-// and bench import both, too.
+// wire, nor the wire the verifier. The modules of the server connect them; AssayAdmin, the commands,
+// FuzzTargets and bench import both, too.
 let package = Package(
     name: "assay",
     products: [
