@@ -46,7 +46,7 @@ final class Supervisor {
         sweep()
     }
 
-    /// Logs when a worker has not reported for the time that no work may take, and when all report
+    /// Logs when a worker has not reported for longer than any work takes, and when all report
     /// again.
     private func checkStall() {
         let limit = context.limits.workerStallMilliseconds

@@ -69,8 +69,8 @@ package final class FetchRunner {
 
     private var limit: Int { context.limits.fetches }
 
-    /// Whether a connection can start another fetch: it has no more slots than are free besides,
-    /// so one connection gets half of them, and its client gets its part.
+    /// Whether a connection can start another fetch: it has fewer slots than are free, so that one
+    /// connection gets at most half of them, and its client has its part.
     func admits(from flow: Flow) -> Bool {
         let active = running.values.filter { !$0.isEnded }
         let own = active.count { $0.flow === flow }

@@ -48,7 +48,7 @@ public struct FetchError: Error, Hashable, Sendable {
     public var message: String
     /// Apple's `errorCode`; nil if the App Store sent none.
     public var appStoreCode: Int64?
-    /// Milliseconds until a retry can succeed; nil if none can, or if nobody said it.
+    /// Milliseconds until a retry can succeed; nil if none can, or if the time is unknown.
     public var retryAfterMilliseconds: UInt32?
 
     /// Creates an error.

@@ -60,7 +60,7 @@ package enum JobVerification {
         batch.reserveCapacity(slice.count)
         for request in slice {
             batch.append(prepare(request, at: now, unknownChains: unknownChains, cache))
-            // Each chain takes a fraction of a millisecond. The loop, which may wait for the same
+            // Each chain takes a fraction of a millisecond. The loop, which can wait for the same
             // processor, answers known chains in between.
             if case .validate = unknownChains { Thread.yield() }
         }

@@ -125,8 +125,8 @@ package final class Scheduler {
         let configured = context.limits.queueDelayMilliseconds
         let own = work.map(milliseconds(ofNanoseconds:)) ?? 0
         let now = now
-        // Nobody waits for more than the whole queue, and a connection with requests in it has the
-        // lowest limit. Most often that is enough.
+        // No request waits for more than the whole queue, and a connection with requests in it has
+        // the lowest limit. Most often that is enough.
         let whole = queuedMilliseconds
         if now + whole + own <= deadline,
             !queueLimit.isExceeded(by: whole, after: age, .queued, of: configured, at: now)

@@ -9,8 +9,8 @@ extension HeldBytes {
         unwritten = connection.unwrittenCount + session.heldBack
         open = session.open
         engine = connection.stream.securityBytes + session.engine
-        // Those that wait to be read are limited by their number alone: they must not fill the
-        // memory for the lack of which they wait.
+        // Connections that wait for their first read are limited by their number alone: they must
+        // not fill the memory that they wait for.
         if !connection.reading.awaitsMemory { engine += Connection.memory }
         body = connection.heldBody(of: session)
     }

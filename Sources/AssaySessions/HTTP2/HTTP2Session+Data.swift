@@ -167,7 +167,7 @@ extension HTTP2Session {
         _ connection: Connection
     ) -> Int {
         let before = stream.dataCount
-        // What arrives whole is not looked at twice.
+        // A message that arrives whole is examined once.
         guard var arrival = call.arrival, before > 0 || !isWholeAfterData(stream.number) else {
             hold(data, stream, limit: limit, connection)
             return data.count

@@ -337,7 +337,7 @@ final class HTTP2Session: RequestSession {
         perform(plan, body, stream.id, connection)
     }
 
-    /// Drops what has arrived of a request. A receipt is its caller's to drop.
+    /// Drops what has arrived of a request. The code that calls it drops the receipt itself.
     func drop(_ stream: HTTP2Stream) {
         if let receipt = stream.receipt, stream.messages != nil {
             return endReceipt(stream, skipped: receipt.remaining)

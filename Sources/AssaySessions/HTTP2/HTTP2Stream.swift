@@ -139,7 +139,7 @@ final class HTTP2Stream {
 /// The pace at which a request arrives and its answer leaves. Times are milliseconds of the loop's
 /// clock.
 struct HTTP2Pace {
-    /// When the time began that is judged.
+    /// Start of the time that is judged.
     private var since: UInt64
     private var lastData: UInt64
     /// Bytes that have arrived before.

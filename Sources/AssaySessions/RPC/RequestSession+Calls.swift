@@ -60,7 +60,7 @@ extension RequestSession {
         let limits = RPCRequest.Limits(
             headBytes: connection.limits.headBytes, items: connection.limits.resolveItems,
             messageBytes: RPCCall.messageLimit(form.method, connection.limits))
-        // A few fields, whose content is not looked at.
+        // A few fields, whose content is not examined.
         if RPCArrival.canStream(form), compression == .identity {
             do throws(HTTPProblem) {
                 try take(
