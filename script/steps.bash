@@ -23,6 +23,7 @@ build_check() { # OPTIONS...: of swift build, by default to build everything
         rm -rf "$compile_times"
         mkdir -p "$compile_times"
     fi
+    script/layouts .build-check
     ASSAY_OPTIMIZED=1 swift build --scratch-path .build-check \
         -Xswiftc -stats-output-dir -Xswiftc "$compile_times" "$@"
 }

@@ -141,6 +141,61 @@ struct ScriptTests {
         #expect(part == 0 && skipped.first?.hasPrefix("skipped: ") == true)
     }
 
+    /// What script/layouts removes after a file of the lowest of three modules was changed.
+    private func removed(after change: String) throws -> [String] {
+        let tool = Vectors.packageRoot + "/script/layouts"
+        var files = [
+            "Package.swift": """
+            .target(name: "Low"),
+            .target(name: "Middle", dependencies: ["Low"]),
+            .executableTarget(name: "high", dependencies: ["Middle"], path: "tools"),
+            .target(name: "Other"),
+            """,
+            "Sources/Low/Low.swift": """
+            struct Pair {
+                var first = 1
+                var sum: Int { first }
+                func print() {
+                    let text = "a { b"
+                }
+            }
+            """,
+            "Sources/Middle/Middle.swift": "struct Holder { let pair = Pair() }",
+            "Sources/Other/Other.swift": "enum Other { case one }", "tools/main.swift": "",
+        ]
+        if !change.isEmpty { files["Sources/Low/Low.swift"] = change }
+        for (name, text) in files {
+            let path = folder("package/" + name)
+            try FileManager.default.createDirectory(
+                atPath: (path as NSString).deletingLastPathComponent,
+                withIntermediateDirectories: true)
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+        }
+        for module in ["Low", "Middle", "high", "Other"] {
+            let objects = folder("build/x86_64/debug/\(module).build")
+            try FileManager.default.createDirectory(
+                atPath: objects, withIntermediateDirectories: true)
+            try "".write(toFile: objects + "/a.swift.o", atomically: true, encoding: .utf8)
+        }
+        let (status, lines) = try run(tool, [folder("build"), folder("package")])
+        #expect(status == 0)
+        return lines
+    }
+
+    @Test("modules are compiled again when the layout of a type below them changed")
+    func layouts() throws {
+        #expect(try removed(after: "").isEmpty)
+        let all = ["Low", "Middle", "high"]
+        for (change, expected) in [
+            ("struct Pair {\n    var first = 1\n    private var second = 2\n}", all),
+            ("enum Pair {\n    case one, two\n}", all),
+            ("enum Pair {\n    case one, two\n    var sum: Int { 3 }\n}", []),
+            ("enum Pair {\n    case one, two\n    func sum() {\n        let a = 1\n}}", []),
+        ] {
+            #expect(try removed(after: change) == expected, "\(change)")
+        }
+    }
+
     @Test("a new suite that reads vectors is one of script/check --vectors")
     func vectorSuites() throws {
         let script = """

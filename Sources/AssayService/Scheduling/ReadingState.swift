@@ -1,5 +1,3 @@
-import AssayTelemetry
-
 /// What the connections of a worker have to read.
 package protocol ReadingState {
     /// Open connections.
