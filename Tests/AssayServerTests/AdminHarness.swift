@@ -6,7 +6,7 @@ import Testing
 
 /// A server with an admin listener, and a scraper's view of it.
 struct AdminTest {
-    let test: TestServer
+    let test: SocketServer
     let admin: AdminServer
     let monitor: ServerMonitor
 
@@ -20,7 +20,7 @@ struct AdminTest {
         admin = try AdminServer(
             at: .tcp(host: "127.0.0.1", port: 0), of: monitor, explains: explains, clock: clock,
             around: wrap)
-        test = try TestServer {
+        test = try SocketServer {
             change(&$0)
             $0.monitor = monitor
         }

@@ -194,7 +194,7 @@ import Testing
     @Test("a server that has started is ready, without a wait") func started() throws {
         for _ in 0..<5 {
             let monitor = ServerMonitor()
-            let test = try TestServer { $0.monitor = monitor }
+            let test = try SocketServer { $0.monitor = monitor }
             #expect(monitor.latest?.state.phase == .serving)
             test.server.drain()
             test.server.wait()

@@ -70,7 +70,7 @@ import Testing
         .enabled(if: TimedTests.areEnabled), arguments: [100, 1_000, 20_000] as [UInt64])
     func distributions(rate: UInt64) throws {
         let monitor = ServerMonitor()
-        let test = try TestServer { $0.monitor = monitor }
+        let test = try SocketServer { $0.monitor = monitor }
         let token = try Minted.transaction.get()
         let client = try RawClient(test.unix)
         var clients = Distribution.times
@@ -113,7 +113,7 @@ import Testing
     @Test("the server's latency is within what its client measures") func withinTheClients() throws
     {
         let monitor = ServerMonitor()
-        let test = try TestServer { $0.monitor = monitor }
+        let test = try SocketServer { $0.monitor = monitor }
         let token = try Minted.transaction.get()
         let start = SystemClock.monotonicNanoseconds
         let client = try RawClient(test.unix)

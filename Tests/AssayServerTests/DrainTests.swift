@@ -9,7 +9,7 @@ import Testing
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct DrainTests {
     @Test(.enabled(if: TimedTests.areEnabled))
     func aServerWithNothingConnectedEndsAtOnce() throws {
-        let test = try TestServer()
+        let test = try SocketServer()
         guard case .unix(let path) = test.unix else { return }
         #expect(unsafe access(path, F_OK) == 0)
         let before = ContinuousClock.now
@@ -25,12 +25,9 @@ import Testing
 
     /// A drain is announced, accepted requests are answered, and later ones refused.
     @Test func aDrainIsAnnounced() throws {
-        let clock = HeldClock()
+        let clock = HeldBackground()
         let token = try Minted.transaction.get()
-        let test = try TestServer {
-            $0.hold(by: clock)
-            $0.workers = 1
-        }
+        let test = try TestServer(heldBy: clock)
         let client = try test.holdWorker(1, by: clock)
         test.server.drain()
         let drain = try client.receive()?.head
@@ -73,7 +70,7 @@ import Testing
     func aDrainUnderLoadLosesNothing(round: Int) throws {
         let token = try Minted.transaction.get()
         let receipt = try Minted.receipt(bytes: 80_000)
-        let test = try TestServer()
+        let test = try SocketServer()
         let clients = try (0..<8).map { index in
             SharedClient(try BlockingClient(index % 2 == 0 ? test.unix : test.tcp))
         }
@@ -121,28 +118,28 @@ import Testing
 
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(1))) struct ServerStartTests {
     @Test func startErrorsAreReported() throws {
-        try withServer { test in
+        try withSocketServer { test in
             #expect(throws: ServerError.listen(test.tcp, .addressInUse)) {
-                try TestServer { $0.listen = [test.tcp] }
+                try SocketServer { $0.listen = [test.tcp] }
             }
             #expect(throws: ServerError.listen(test.unix, .addressInUse)) {
-                try TestServer { $0.listen = [test.unix] }
+                try SocketServer { $0.listen = [test.unix] }
             }
             // The first server still serves.
             try RawClient(test.unix).expectPong()
         }
-        #expect(throws: ServerError.noListener) { try TestServer { $0.listen = [] } }
-        #expect(throws: ServerError.noApp) { try TestServer { $0.apps = [:] } }
-        #expect(throws: ServerError.noWorker) { try TestServer { $0.workers = 0 } }
+        #expect(throws: ServerError.noListener) { try SocketServer { $0.listen = [] } }
+        #expect(throws: ServerError.noApp) { try SocketServer { $0.apps = [:] } }
+        #expect(throws: ServerError.noWorker) { try SocketServer { $0.workers = 0 } }
         #expect(throws: ServerError.unknownDefaultApp("x")) {
-            try TestServer { $0.defaultApp = "x" }
+            try SocketServer { $0.defaultApp = "x" }
         }
     }
 
     @Test func aStaleSocketFileIsReplaced() throws {
         let path = temporaryPath("stale")
         leaveSocket(at: path)
-        try withServer {
+        try withSocketServer {
             $0.listen = [.unix(path: path)]
         } _: { test in
             try RawClient(test.unix).expectPong()
@@ -152,7 +149,7 @@ import Testing
     /// A server keeps running without references to it.
     @Test(.enabled(if: TimedTests.areEnabled))
     func aServerNeedsNoReference() throws {
-        var test: TestServer? = try TestServer()
+        var test: SocketServer? = try SocketServer()
         let endpoint = try #require(test?.unix)
         test = nil
         for _ in 0..<3 {

@@ -44,7 +44,7 @@ import Testing
             let token = try Minted.transaction.get()
             for id in 1...count { try client.send(RawClient.verify(id, .transaction, token)) }
             try client.expectAnswers(1...count)
-            #expect(test.log.gets("failed its self-test"))
+            #expect(test.logs("failed its self-test"))
             let name = try engineByInfo(client)
             #expect(name == "openssl")
         }
@@ -57,7 +57,7 @@ import Testing
         let engine = EngineInUse(.portable, selfTest: { _ in false }, judge: { _ in true })
         try withEngine(engine) { test, client in
             test.server.advanceClock(byMilliseconds: 100)
-            #expect(test.log.gets("failed its self-test"))
+            #expect(test.logs("failed its self-test"))
             let token = try Minted.transaction.get()
             let count = UInt64(Limits.keyTableUses) + 8
             for id in 1...count { try client.send(RawClient.verify(id, .transaction, token)) }
@@ -78,7 +78,7 @@ import Testing
             // A worker audits after it has handed over its answers.
             try client.send(RawClient.verify(1, .transaction, try Minted.transaction.get()))
             try client.expectAnswers(1...1)
-            #expect(test.log.gets("signature_engine_failed"))
+            #expect(test.logs("signature_engine_failed"))
             #expect(engine.audits == (0, 1))
             #expect(
                 test.log.count(of: #""answered":"valid","digest":"\#(check.digest.text)""#) == 1)

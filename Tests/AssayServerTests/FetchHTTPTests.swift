@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Fetch over HTTP", .ownThread, .serialized, .timeLimit(.minutes(3))) struct FetchHTTPTests {
     private static func ask(
-        _ endpoint: Endpoint, _ json: String, _ fields: String = ""
+        _ endpoint: TestAddress, _ json: String, _ fields: String = ""
     ) throws -> HTTPClient.Response {
         try HTTPClient(endpoint).ask(HTTPClient.post("/v1/fetch", json: json, fields))
     }

@@ -50,11 +50,8 @@ struct HTTPBatchTests {
                 chunk == 0
                 ? HTTPClient.post("/v1/verify/batch", Array(body), type: Self.type)
                 : HTTPClient.post("/v1/verify/batch", Array(body), type: Self.type, chunk: chunk)
-            let socket = SharedClient(client.socket)
-            let sender = try WorkerPool(count: 1, name: "send")
-            sender.submit { try? socket.client.send(request) }
+            try client.send(request)
             let lines = try Self.lines(client)
-            sender.stop()
             #expect(lines.count == count)
             for (index, line) in lines.enumerated() {
                 if index % 50 == 3 {

@@ -8,7 +8,7 @@ import Testing
 
 /// A client that can send any bytes, and reads responses.
 final class HTTPClient {
-    let socket: BlockingClient
+    let socket: any ByteConnection
     private var received: [UInt8] = []
 
     struct Response {
@@ -36,6 +36,8 @@ final class HTTPClient {
     }
 
     init(_ endpoint: Endpoint) throws { socket = try BlockingClient(endpoint) }
+
+    init(_ address: TestAddress) throws { socket = try address.connect() }
 
     func send(_ text: String) throws { try socket.send(Array(text.utf8)) }
 
@@ -162,14 +164,15 @@ final class HTTPClient {
 
 /// Runs a test against a server with a listener of HTTP.
 func withHTTPServer(
+    heldBy clock: HeldBackground? = nil,
     _ change: (inout ServerConfiguration) -> Void = { _ in },
-    _ body: (TestServer, Endpoint) throws -> Void
+    _ body: (TestServer, TestAddress) throws -> Void
 ) throws {
-    try withServer {
+    try withServer(heldBy: clock) {
         $0.listen.append(.http(host: "127.0.0.1", port: 0))
         $0.limits.defaultTimeoutMilliseconds = RawClient.patience
         change(&$0)
     } _: { test in
-        try body(test, test.server.endpoints[2])
+        try body(test, test.addresses[2])
     }
 }

@@ -206,12 +206,9 @@ struct HTTPListenerTests {
 
     @Test("answers come in the order of the requests, however long each takes")
     func pipelining() throws {
-        let clock = HeldClock()
+        let clock = HeldBackground()
         let token = try Minted.transaction.get()
-        try withHTTPServer {
-            $0.hold(by: clock)
-            $0.workers = 1
-        } _: { test, endpoint in
+        try withHTTPServer(heldBy: clock) { test, endpoint in
             let other = try HTTPClient(endpoint)
             try other.expectHealth()
             clock.arm()
@@ -250,20 +247,14 @@ struct HTTPListenerTests {
                     "/v1/verify?kind=transaction&bundle-id=b\(index)", token)
                 bytes += Array(HTTPClient.get("/v1/none").utf8)
             }
-            let socket = SharedClient(client.socket)
-            let all = bytes
-            let sender = try WorkerPool(count: 1, name: "send")
-            sender.submit {
-                try? socket.client.send(all)
-                socket.client.finishWriting()
-            }
+            try client.send(bytes)
+            client.socket.finishWriting()
             for index in 0..<1_000 {
                 let response = try #require(try client.receive())
                 #expect(response.member("detail")?.contains("\"b\(index)\"") == true)
                 #expect(try client.receive()?.status == 404)
             }
             #expect(try client.receive() == nil)
-            sender.stop()
         }
     }
 
@@ -294,7 +285,7 @@ struct HTTPListenerTests {
         let path = temporaryPath("http")
         let pki = try TestPKI()
         let tls = try pki.server(ofClients: false)
-        try withServer {
+        try withSocketServer {
             $0.listen += [.unixHTTP(path: path), .https(host: "127.0.0.1", port: 0)]
             $0.tls = tls
         } _: { test in

@@ -44,9 +44,9 @@ import Testing
     /// A TLS server that gives handshakes little time.
     private static func with(
         _ pki: TestPKI, _ change: (inout ServerLimits) -> Void = { _ in },
-        _ body: (TestServer, Endpoint) async throws -> Void
+        _ body: (SocketServer, Endpoint) async throws -> Void
     ) async throws {
-        let test = try TestServer {
+        let test = try SocketServer {
             $0.listen.append(.tls(host: "127.0.0.1", port: 0))
             $0.tls = try? pki.server(ofClients: false)
             // 10 ms at once, and 10 ms more each second.
@@ -80,7 +80,7 @@ import Testing
 
     /// Sends ClientHellos until the server has spent its handshake budget and some wait.
     private static func flood(
-        _ test: TestServer, _ endpoint: Endpoint, _ hello: [UInt8], waiting: Int
+        _ test: SocketServer, _ endpoint: Endpoint, _ hello: [UInt8], waiting: Int
     ) throws -> [BlockingClient] {
         var flood: [BlockingClient] = []
         while flood.count < 5_000 {

@@ -142,7 +142,7 @@ struct HelloSizeTests {
     @Test("a listener reads hellos and early data as they come")
     func listener() throws {
         let pki = try TestPKI()
-        try withServer {
+        try withSocketServer {
             $0.listen.append(.tls(host: "127.0.0.1", port: 0))
             $0.tls = try? pki.server(ofClients: false)
         } _: { test in

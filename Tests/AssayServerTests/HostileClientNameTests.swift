@@ -134,7 +134,7 @@ import Testing
             (nil, [.dns("*.example.org")], false),
         ]
         let served = Self.served + ["Backend.example.org!"]
-        let test = try TestServer {
+        let test = try SocketServer {
             $0.listen.append(.tls(host: "127.0.0.1", port: 0))
             $0.tls = try? pki.server(names: served)
         }
@@ -162,7 +162,7 @@ import Testing
     @Test("line 85: app entry names match by octets")
     func appEntries() throws {
         let token = try Minted.transaction.get()
-        try withServer {
+        try withSocketServer {
             $0.apps["K"] = $0.apps["game"]
             $0.apps["caf\u{E9}"] = $0.apps["game"]
         } _: { test in

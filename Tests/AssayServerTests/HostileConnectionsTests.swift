@@ -40,7 +40,7 @@ struct HostileConnectionsTests {
         let count = connections(most: 10_000)
         try #require(count >= 200)
         var configuration: ServerConfiguration?
-        try withServer {
+        try withSocketServer {
             $0.limits.connections = 20_000
             $0.limits.frameGraceMilliseconds = 600_000
             configuration = $0
@@ -118,8 +118,8 @@ struct HostileConnectionsTests {
                 RawClient.ping(1), RawClient.verify(2, .transaction, token),
                 RawClient.verify(3, .appReceipt, receipt),
             ] {
-                for endpoint in [test.tcp, test.unix] {
-                    let client = try RawClient(endpoint)
+                for address in [test.tcp, test.unix] {
+                    let client = try RawClient(address)
                     try client.expectPong()
                     try client.send(Array(frame.dropLast()))
                     client.socket.reset()
@@ -150,7 +150,7 @@ struct HostileConnectionsTests {
                 ResponseHead(id: 1, result: .pong), body: [], into: &bytes)
             return bytes.count
         }()
-        try withServer { test in
+        try withSocketServer { test in
             let flood = SharedClient(try BlockingClient(test.unix))
             let pings = Array(repeatElement(RawClient.ping(1), count: framesPerWrite).joined())
             let pool = try WorkerPool(count: 2, name: "flood")

@@ -192,8 +192,7 @@ struct HostileHTTPTests {
         try withServer {
             $0.listen.append(.http(host: "0.0.0.0", port: 0))
         } _: { test in
-            guard case .http(_, let port) = test.server.endpoints[2] else { return }
-            let client = try HTTPClient(.http(host: "127.0.0.1", port: port))
+            let client = try HTTPClient(test.addresses[2])
             let named = "GET /v1/health HTTP/1.1\r\nHost: any.example\r\n"
             #expect(try client.ask(named + "\r\n").status == 200)
             let page = try client.ask(named + "Origin: https://tools.example\r\n\r\n")
@@ -249,14 +248,12 @@ struct HostileHTTPTests {
                 #expect((response.field("retry-after") == nil) == (response.status == 413))
             }
         }
-        let clock = HeldClock()
-        let test = try TestServer {
-            $0.hold(by: clock)
-            $0.workers = 1
+        let clock = HeldBackground()
+        let test = try TestServer(heldBy: clock) {
             $0.listen.append(.http(host: "127.0.0.1", port: 0))
         }
-        let client = try HTTPClient(test.server.endpoints[2])
-        let idle = try HTTPClient(test.server.endpoints[2])
+        let client = try HTTPClient(test.addresses[2])
+        let idle = try HTTPClient(test.addresses[2])
         try client.expectHealth()
         try idle.expectHealth()
         clock.arm()
@@ -279,11 +276,9 @@ struct HostileHTTPTests {
 
     @Test("line 107: an overloaded server answers 429 with Retry-After")
     func overload() throws {
-        let clock = HeldClock()
+        let clock = HeldBackground()
         let token = try Minted.transaction.get()
-        try withHTTPServer {
-            $0.hold(by: clock)
-            $0.workers = 1
+        try withHTTPServer(heldBy: clock) {
             $0.limits.queueDelayMilliseconds = 1
             $0.limits.requestsPerSlice = 1
         } _: { test, endpoint in
@@ -345,18 +340,11 @@ struct HostileHTTPTests {
             // Info is long: the server stops reading a client that takes none.
             let silent = try HTTPClient(endpoint)
             let info = Array(HTTPClient.get("/v1/info").utf8)
-            let socket = SharedClient(silent.socket)
-            let sender = try WorkerPool(count: 1, name: "send")
-            sender.submit {
-                for _ in 0..<50_000 {
-                    do { try socket.client.send(info) } catch { return }
-                }
-            }
+            for _ in 0..<50_000 { try silent.send(info) }
             test.eventually { $0.unwrittenBytes > 256 << 10 }
             #expect(try #require(test.server.heldResources).unwrittenBytes < 1 << 20)
             try client.expectHealth()
             silent.socket.shutDown()
-            sender.stop()
         }
     }
 }

@@ -199,7 +199,7 @@ import Testing
         arguments: 0..<5
     )
     func acceptQueue(round: Int) throws {
-        let test = try TestServer()
+        let test = try SocketServer()
         let endpoints = [test.tcp, test.unix]
         let results = Results()
         let pool = try WorkerPool(count: 8, name: "storm")

@@ -196,12 +196,9 @@ import Testing
 
     @Test("line 100: a drain answers what it accepted, and refuses a new Resolve")
     func drain() throws {
-        let clock = HeldClock()
+        let clock = HeldBackground()
         let items = try Self.periods(100)
-        let test = try TestServer {
-            $0.hold(by: clock)
-            $0.workers = 1
-        }
+        let test = try TestServer(heldBy: clock)
         let client = try RawClient(test.unix)
         try client.expectPong()
         clock.arm()

@@ -3,7 +3,6 @@ import AssayModels
 import AssayServer
 import AssayWire
 import Glibc
-import Synchronization
 import TestSupport
 import Testing
 
@@ -22,7 +21,7 @@ struct HostileResourceTests {
     func effectiveLimit() throws {
         for (configured, isLimited) in [(Descriptors.limit, true), (10, false)] {
             let monitor = ServerMonitor()
-            try withServer {
+            try withSocketServer {
                 $0.limits.connections = configured
                 $0.monitor = monitor
             } _: { test in
@@ -122,28 +121,27 @@ struct HostileResourceTests {
         _ body: (TestServer, RawClient, _ token: [UInt8]) throws -> Void
     ) throws {
         let token = try Minted.transaction.get()
-        let isSlow = Atomic(false)
         try withServer {
             $0.workers = 1
+            $0.handsOver = true
             $0.limits.requestsPerSlice = 1
-            $0.clock = {
-                if isSlow.load(ordering: .relaxed) { usleep(10_000) }
-                return Minted.now
-            }
             change(&$0)
         } _: { test in
+            test.simulated.sliceNanoseconds = 10_000_000
             let client = try RawClient(test.unix)
-            try client.send(RawClient.verify(1, .transaction, token))
-            #expect(try client.receive()?.head.status == .ok)
-            isSlow.store(true, ordering: .relaxed)
-            defer { isSlow.store(false, ordering: .relaxed) }
+            // Sent together, so that one slice measures the worker's time.
+            var first: [UInt8] = []
+            for id in 1...15 as ClosedRange<UInt64> {
+                first += RawClient.verify(id, .transaction, token, mayWait: true)
+            }
+            try client.send(first)
+            try client.expectAnswers(1...15)
             try body(test, client, token)
         }
     }
 
     @Test(
-        "line 65: requests that would wait too long are refused at once; accepted ones are in time",
-        .enabled(if: TimedTests.areEnabled))
+        "line 65: requests that would wait too long are refused at once; accepted ones are in time")
     func overload() throws {
         try withSlowWorker {
             $0.limits.queueDelayMilliseconds = 200
@@ -158,19 +156,18 @@ struct HostileResourceTests {
             for id in 1...300 as ClosedRange<UInt64> {
                 burst += RawClient.verify(id, .transaction, token)
             }
-            let start = ContinuousClock.now
+            let start = test.simulated.world.nanoseconds
             try client.send(burst)
             let heads = try Self.receive(300, from: client)
             let refused = heads.filter { $0.status == .resourceExhausted }
             let accepted = heads.filter { $0.status == .ok }
             #expect(refused.count + accepted.count == 300)
-            // 20 fit into 200 ms. The machine can have been slower during the measurement, and
-            // some requests are answered while the burst arrives.
+            // 20 fit into 200 ms, and some requests are answered while the burst arrives.
             #expect(refused.count >= 200 && accepted.count >= 3, "\(accepted.count) accepted")
             #expect(refused.allSatisfy { $0.retryAfterMilliseconds >= 100 })
             #expect(test.server.metrics?.refused(.overloaded) == UInt64(refused.count))
             // 300 would have taken at least 3 s.
-            #expect(ContinuousClock.now - start < .seconds(3))
+            #expect(test.simulated.world.nanoseconds - start < 3_000_000_000)
             try client.expectPong()
         }
     }
@@ -238,16 +235,11 @@ struct HostileResourceTests {
         #expect(ServerLimits.frameCost(ofHead: bytes) == frames)
     }
 
-    @Test(
-        "line 70: the log and health report a stalled worker, until it continues",
-        .enabled(if: TimedTests.areEnabled)
-    )
+    @Test("line 70: the log and health report a stalled worker, until it continues")
     func hang() throws {
-        let clock = HeldClock()
+        let clock = HeldBackground()
         let token = try Minted.transaction.get()
-        try withServer {
-            $0.hold(by: clock)
-            $0.workers = 1
+        try withServer(heldBy: clock) {
             $0.limits.workerStallMilliseconds = 100_000
         } _: { test in
             let client = try RawClient(test.unix)
@@ -268,7 +260,7 @@ struct HostileResourceTests {
             #expect(try !isServing())
             clock.release.open()
             #expect(try client.receive()?.head.status == .ok)
-            for _ in 0..<200 where try !isServing() { usleep(20_000) }
+            test.eventually { _ in test.log.count(of: "worker_is_back") > 0 }
             #expect(try isServing())
             #expect(test.log.count(of: "worker_is_back") == 1)
         }

@@ -18,7 +18,7 @@ import Testing
         "line 67: mode and group of the socket file", arguments: [nil, 0o600, 0o666] as [UInt32?])
     func mode(mode: UInt32?) throws {
         let path = temporaryPath("mode")
-        try withServer {
+        try withSocketServer {
             $0.listen = [.unix(path: path)]
             if let mode { $0.socketAccess.mode = mode }
             $0.socketAccess.group = getgid()
@@ -34,7 +34,7 @@ import Testing
     @Test("writing to a closed peer raises no signal, and the signal handling is unchanged")
     func brokenPipes() throws {
         let wasDefault = Self.isBrokenPipeDefault
-        try withServer { test in
+        try withSocketServer { test in
             let pings = (1...50 as ClosedRange<UInt64>).flatMap { RawClient.ping($0) }
             for _ in 1...20 {
                 let client = try RawClient(test.unix)
@@ -55,7 +55,7 @@ import Testing
     @Test("line 67: a user without permission gets PERMISSION_DENIED and is closed")
     func users() throws {
         let me = getuid()
-        try withServer {
+        try withSocketServer {
             $0.allowedUsers = [me &+ 1]
         } _: { test in
             try RawClient(test.unix).expectEnd(.permissionDenied)
@@ -68,7 +68,7 @@ import Testing
             #expect(test.server.metrics?.connectionsRefused == 2)
             #expect(test.server.metrics?.connectionsAccepted == 3)
         }
-        try withServer {
+        try withSocketServer {
             $0.allowedUsers = [me &+ 1, me]
         } _: { test in
             try RawClient(test.unix).expectPong()
@@ -78,7 +78,7 @@ import Testing
     @Test("line 67: the allowed users can change while the server runs")
     func reload() throws {
         var configuration: ServerConfiguration?
-        let test = try TestServer { configuration = $0 }
+        let test = try SocketServer { configuration = $0 }
         var other = try #require(configuration)
         let early = try RawClient(test.unix)
         try early.expectPong()
@@ -191,12 +191,12 @@ import Testing
     func staleFiles() throws {
         let stale = temporaryPath("stale"), target = temporaryPath("target")
         leaveSocket(at: stale)
-        try withServer {
+        try withSocketServer {
             $0.listen = [.unix(path: stale)]
         } _: { test in
             try RawClient(test.unix).expectPong()
             #expect(throws: ServerError.listen(test.unix, .addressInUse)) {
-                try TestServer { $0.listen = [test.unix] }
+                try SocketServer { $0.listen = [test.unix] }
             }
             try RawClient(test.unix).expectPong()
 
@@ -204,7 +204,7 @@ import Testing
             let link = temporaryPath("link")
             #expect(unsafe symlink(stale, link) == 0)
             #expect(throws: ServerError.listen(.unix(path: link), .notASocket)) {
-                try TestServer { $0.listen = [.unix(path: link)] }
+                try SocketServer { $0.listen = [.unix(path: link)] }
             }
             #expect(Self.status(link) != nil && Self.status(stale) != nil)
             unsafe unlink(link)
@@ -215,7 +215,7 @@ import Testing
         try SystemFile.create(target, [1, 2, 3], mode: 0o600)
         for path in [link, target, "/tmp"] {
             #expect(throws: ServerError.listen(.unix(path: path), .notASocket)) {
-                try TestServer { $0.listen = [.unix(path: path)] }
+                try SocketServer { $0.listen = [.unix(path: path)] }
             }
             #expect(Self.status(path) != nil)
         }
@@ -225,7 +225,7 @@ import Testing
     @Test("line 67: a new file at the path is not removed")
     func replacedFile() throws {
         let path = temporaryPath("replaced")
-        try withServer {
+        try withSocketServer {
             $0.listen = [.unix(path: path)]
         } _: { _ in
             unsafe unlink(path)
@@ -238,16 +238,16 @@ import Testing
     @Test("line 67: abstract names have no file, and one owner")
     func abstract() async throws {
         let endpoint = try Endpoint("unix:@" + temporaryPath("abstract"))
-        try withServer {
+        try withSocketServer {
             $0.listen = [endpoint]
         } _: { test in
             #expect(test.unix == endpoint)
             try RawClient(endpoint).expectPong()
             #expect(throws: ServerError.listen(endpoint, .addressInUse)) {
-                try TestServer { $0.listen = [endpoint] }
+                try SocketServer { $0.listen = [endpoint] }
             }
         }
-        try withServer {
+        try withSocketServer {
             $0.listen = [endpoint]
         } _: { _ in
             try RawClient(endpoint).expectPong()

@@ -103,7 +103,7 @@ import Testing
     @Test("line 123: the listener decides which protocols a client can name")
     func protocolsOfListeners() throws {
         let pki = try TestPKI()
-        try withServer {
+        try withSocketServer {
             $0.listen += [.tls(host: "127.0.0.1", port: 0), .https(host: "127.0.0.1", port: 0)]
             $0.tls = try? pki.server(ofClients: false)
         } _: { test in
@@ -125,7 +125,7 @@ import Testing
         let pki = try TestPKI()
         let http1 = Array(
             "GET /v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
-        try withServer {
+        try withSocketServer {
             $0.listen.append(.https(host: "127.0.0.1", port: 0))
             $0.tls = try? pki.server(ofClients: false)
         } _: { test in
@@ -206,7 +206,7 @@ import Testing
     @Test("line 122: a flood of KeyUpdates ends its connection; data in between keeps it")
     func keyUpdatesToServer() throws {
         let pki = try TestPKI()
-        try withServer {
+        try withSocketServer {
             $0.listen.append(.tls(host: "127.0.0.1", port: 0))
             $0.tls = try? pki.server(ofClients: false)
         } _: { test in

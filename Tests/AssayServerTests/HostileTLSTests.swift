@@ -12,9 +12,9 @@ import Testing
     /// A server on a TLS port and a Unix socket.
     private static func with(
         _ tls: TLSContext, _ change: (inout ServerConfiguration) -> Void = { _ in },
-        _ body: (TestServer, Endpoint) async throws -> Void
+        _ body: (SocketServer, Endpoint) async throws -> Void
     ) async throws {
-        let test = try TestServer {
+        let test = try SocketServer {
             $0.listen.append(.tls(host: "127.0.0.1", port: 0))
             $0.tls = tls
             change(&$0)

@@ -73,9 +73,9 @@ struct ListenerSharesTests {
 
     /// A server with 24 sockets, four of which are reserved for each of its three listeners.
     private static func withFewSockets(
-        _ pki: TestPKI, _ body: (TestServer, _ tls: Endpoint) throws -> Void
+        _ pki: TestPKI, _ body: (SocketServer, _ tls: Endpoint) throws -> Void
     ) throws {
-        let test = try TestServer {
+        let test = try SocketServer {
             $0.listen.append(.tls(host: "127.0.0.1", port: 0))
             $0.tls = try? pki.server(ofClients: false)
             $0.limits.connections = 24

@@ -4,7 +4,6 @@ import AssayModels
 import AssayServer
 import AssayWire
 import Glibc
-import Synchronization
 import TestSupport
 import Testing
 
@@ -47,10 +46,7 @@ struct MemoryShareTests {
         }
     }
 
-    @Test(
-        "line 80: no further answers are made for a connection that does not read",
-        .enabled(if: TimedTests.areEnabled)
-    )
+    @Test("line 80: no further answers are made for a connection that does not read")
     func noFurtherAnswers() throws {
         try withServer {
             $0.limits.outputBytes = 64 << 10
@@ -58,10 +54,10 @@ struct MemoryShareTests {
             let client = try RawClient(test.unix, receiveBuffer: 4096)
             try client.send(Array(repeatElement(Self.info, count: 400).joined()))
             test.eventually { $0.unwrittenBytes > 64 << 10 }
-            usleep(100_000)
+            try test.pass(milliseconds: 100)
             let sent = try #require(test.server.metrics).answersSent
             #expect(sent < 40)
-            usleep(300_000)
+            try test.pass(milliseconds: 300)
             #expect(test.server.metrics?.answersSent == sent)
             // All answers arrive once the client reads.
             for _ in 0..<400 { #expect(try client.receive()?.head.status == .ok) }
@@ -115,43 +111,26 @@ struct MemoryShareTests {
         }
     }
 
-    @Test(
-        "line 79: receipts that keep much memory are refused before the limit is reached",
-        .enabled(if: TimedTests.areEnabled)
-    )
+    @Test("line 79: receipts that keep much memory are refused before the limit is reached")
     func theLimitHolds() throws {
         let receipt = try Self.records(4_000_000)
         let limit = 8 << 20
         try withServer {
             $0.limits.evidenceBytes = limit
         } _: { test in
-            let pool = try WorkerPool(count: 8, name: "clients")
-            let answered = Atomic(0)
-            let isOver = Atomic(false)
-            for _ in 0..<8 {
-                pool.submit {
-                    guard let client = try? RawClient(test.unix) else { return }
-                    try? client.send(RawClient.verify(1, .appReceipt, receipt))
-                    if let head = try? client.receive()?.head,
-                        head.status == .ok || head.status == .resourceExhausted
-                    {
-                        answered.add(1, ordering: .relaxed)
-                    }
-                }
+            let clients = try (0..<8).map { _ in try RawClient(test.unix) }
+            for client in clients {
+                try client.send(RawClient.verify(1, .appReceipt, receipt))
             }
-            let watcher = try WorkerPool(count: 1, name: "watch")
-            let most = Atomic(0)
-            watcher.submit {
-                while !isOver.load(ordering: .relaxed) {
-                    most.max(test.server.heldResources?.heldBytes ?? 0, ordering: .relaxed)
-                    usleep(2_000)
-                }
+            var most = 0
+            while test.simulated.step() {
+                most = max(most, test.simulated.heldResources.heldBytes)
             }
-            pool.stop()
-            isOver.store(true, ordering: .relaxed)
-            watcher.stop()
-            #expect(answered.load(ordering: .relaxed) == 8)
-            #expect(most.load(ordering: .relaxed) <= limit)
+            #expect(most <= limit)
+            for client in clients {
+                let status = try client.receive()?.head.status
+                #expect(status == .ok || status == .resourceExhausted)
+            }
         }
     }
 
@@ -159,26 +138,24 @@ struct MemoryShareTests {
     func receiptsTakeTurns() throws {
         let receipt = try Self.records(3_000_000)
         try withServer { test in
-            let pool = try WorkerPool(count: 8, name: "clients")
-            let valid = Atomic(0)
-            for _ in 0..<8 {
-                pool.submit {
-                    guard let client = try? RawClient(test.unix) else { return }
-                    for id in 1...2 as ClosedRange<UInt64> {
-                        let frame = RawClient.verify(id, .appReceipt, receipt, inApp: .none)
-                        try? client.send(frame)
-                        guard case .verification(let answer)? = try? client.receive()?.head.result,
-                            answer.verdict == .valid
-                        else { return }
-                        valid.add(1, ordering: .relaxed)
-                    }
+            let clients = try (0..<8).map { _ in try RawClient(test.unix) }
+            for client in clients {
+                for id in 1...2 as ClosedRange<UInt64> {
+                    try client.send(RawClient.verify(id, .appReceipt, receipt, inApp: .none))
                 }
             }
             // Other clients meanwhile.
-            let client = try RawClient(test.tcp)
-            for id in 1...50 as ClosedRange<UInt64> { try client.expectPong(id) }
-            pool.stop()
-            #expect(valid.load(ordering: .relaxed) == 16)
+            let other = try RawClient(test.tcp)
+            for id in 1...50 as ClosedRange<UInt64> { try other.expectPong(id) }
+            for client in clients {
+                for _ in 1...2 {
+                    guard case .verification(let answer) = try client.receive()?.head.result else {
+                        Issue.record("no verdict")
+                        continue
+                    }
+                    #expect(answer.verdict == .valid)
+                }
+            }
         }
     }
 }

@@ -4,8 +4,6 @@ import AssayModels
 @testable import AssayService
 @testable import AssayTelemetry
 import AssayWire
-import Glibc
-import Synchronization
 import TestSupport
 import Testing
 
@@ -88,32 +86,26 @@ struct OverloadTests {
         #expect((49...55).contains(Self.milliseconds(delay, tokens)))
     }
 
-    @Test(
-        "line 78: after large receipts an idle server accepts a burst of small requests",
-        .enabled(if: TimedTests.areEnabled)
-    )
+    @Test("line 78: after large receipts an idle server accepts a burst of small requests")
     func burstAfterReceipts() throws {
         let token = try Minted.transaction.get()
         let receipt = try Minted.receipt(bytes: 500_000)
-        let isSlow = Atomic(true)
         try withServer {
             $0.workers = 1
             $0.handsOver = true
             $0.limits.requestsPerSlice = 1
             // A receipt takes a twentieth of this limit, as below; 64 receipts exceed it.
             $0.limits.queueDelayMilliseconds = 2_000
-            // Far more than a token takes on any machine.
-            $0.clock = {
-                if isSlow.load(ordering: .relaxed) { usleep(100_000) }
-                return Minted.now
-            }
         } _: { test in
+            // Far more than a token takes.
+            let sliceNanoseconds = test.simulated.sliceNanoseconds
+            test.simulated.sliceNanoseconds = 100_000_000
             let client = try RawClient(test.unix)
             for id in 1...12 as ClosedRange<UInt64> {
                 try client.send(RawClient.verify(id, .appReceipt, receipt))
             }
             for _ in 1...12 { _ = try client.receive() }
-            isSlow.store(false, ordering: .relaxed)
+            test.simulated.sliceNanoseconds = sliceNanoseconds
             var burst: [UInt8] = []
             for id in 1...64 as ClosedRange<UInt64> {
                 burst += RawClient.verify(id, .transaction, token)
@@ -135,12 +127,9 @@ struct OverloadTests {
             $0.workers = 1
             $0.handsOver = true
             $0.limits.requestsPerSlice = 1
-            $0.clock = {
-                usleep(10_000)
-                return Minted.now
-            }
             change(&$0)
         } _: { test in
+            test.simulated.sliceNanoseconds = 10_000_000
             let client = try RawClient(test.unix)
             // Sent together, so that one slice measures the worker's time.
             var first: [UInt8] = []
@@ -165,10 +154,8 @@ struct OverloadTests {
     @Test("line 88: requests above the limit in flight are read and refused at once")
     func refusedAboveInFlight() throws {
         let token = try Minted.transaction.get()
-        let clock = HeldClock()
-        try withServer {
-            $0.hold(by: clock)
-            $0.workers = 1
+        let clock = HeldBackground()
+        try withServer(heldBy: clock) {
             $0.limits.requestsInFlight = 20
         } _: { test in
             let client = try RawClient(test.unix)
@@ -178,9 +165,7 @@ struct OverloadTests {
             for id in 1...200 as ClosedRange<UInt64> {
                 bytes += RawClient.verify(id, .transaction, token)
             }
-            let (all, socket) = (bytes, SharedClient(client.socket))
-            let sender = try WorkerPool(count: 1, name: "send")
-            sender.submit { try? socket.client.send(all) }
+            try client.send(bytes)
             clock.isHeld.wait()
             // Answered while the worker is held: none of these wait in the socket.
             let refused = try Self.statuses(180, from: client)
@@ -191,7 +176,6 @@ struct OverloadTests {
             let accepted = try Self.statuses(20, from: client)
             #expect(accepted.allSatisfy { $0.status == .ok })
             #expect(Set((refused + accepted).map(\.id)).count == 200)
-            sender.stop()
         }
     }
 
@@ -210,10 +194,7 @@ struct OverloadTests {
         #expect(limit.milliseconds(of: 100, at: 6_050) == 100)
     }
 
-    @Test(
-        "line 88: a burst fills the queue, a lasting overload does not",
-        .enabled(if: TimedTests.areEnabled)
-    )
+    @Test("line 88: a burst fills the queue, a lasting overload does not")
     func standingQueue() throws {
         try withSlowWorker {
             $0.limits.queueDelayMilliseconds = 400
@@ -228,10 +209,9 @@ struct OverloadTests {
                 }
                 try client.send(bytes)
                 waiting.append(try #require(test.server.heldResources).waiting)
-                usleep(15_000)
+                test.work(milliseconds: 15)
             }
-            // Each takes at least 10 ms, so at most 40 wait, and then 8. A busy machine can keep
-            // this thread from sending: the queue empties and fills once more, to any number.
+            // Each takes 10 ms, so at most 40 wait, and then 8.
             #expect(waiting.allSatisfy { $0 <= 40 }, "\(waiting)")
             let full = try #require(waiting.firstIndex { $0 > 16 }, "\(waiting)")
             #expect(waiting[full...].contains { $0 <= 8 }, "\(waiting)")
@@ -251,10 +231,8 @@ struct OverloadTests {
     @Test("line 88: one decision rejects a run of frames, except unrelated ones")
     func runOfRejections() throws {
         let token = try Minted.transaction.get()
-        let clock = HeldClock()
-        try withServer {
-            $0.hold(by: clock)
-            $0.workers = 1
+        let clock = HeldBackground()
+        try withServer(heldBy: clock) {
             $0.limits.requestsInFlight = 2
         } _: { test in
             let client = try RawClient(test.unix)
@@ -337,11 +315,8 @@ struct OverloadTests {
     @Test("requests with mayWait are served after the others, and do not starve")
     func order() throws {
         let token = try Minted.transaction.get()
-        let clock = HeldClock()
-        try withServer {
-            $0.hold(by: clock)
-            $0.workers = 1
-            $0.handsOver = true
+        let clock = HeldBackground()
+        try withServer(heldBy: clock) {
             $0.limits.requestsPerSlice = 1
         } _: { test in
             let client = try RawClient(test.unix)

@@ -12,12 +12,10 @@ import Testing
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct ReloadTests {
     /// Accepted requests keep the app entry that they were accepted with.
     @Test func acceptedRequestsKeepTheirEntry() throws {
-        let clock = HeldClock()
+        let clock = HeldBackground()
         let token = try Minted.transaction.get()
         var first: ServerConfiguration?
-        let test = try TestServer {
-            $0.hold(by: clock)
-            $0.workers = 1
+        let test = try TestServer(heldBy: clock) {
             first = $0
         }
         var second = try #require(first)
@@ -29,7 +27,7 @@ import Testing
         clock.arm()
         try client.send(RawClient.verify(1, .transaction, token))
         clock.isHeld.wait()
-        #expect(try test.server.reload(second) == [])
+        #expect(test.server.reload(second) == [])
         #expect(test.log.count(of: "\"event\":\"trusted_root\"") >= 2)
         try client.send(
             RawClient.verify(2, .transaction, token, app: "game")
@@ -55,7 +53,7 @@ import Testing
 
     @Test func changesThatNeedARestartAreReported() throws {
         var first: ServerConfiguration?
-        let test = try TestServer { first = $0 }
+        let test = try SocketServer { first = $0 }
         var other = try #require(first)
         other.listen.append(.unix(path: "/nowhere"))
         other.workers += 1
@@ -118,7 +116,7 @@ import Testing
         try client.expectPongOnAnother(test.unix)
         var smaller = try #require(first)
         smaller.limits.frameBytes = 30_000
-        #expect(try test.server.reload(smaller) == [])
+        #expect(test.server.reload(smaller) == [])
         try client.send(Array(frame[20_000...]))
         let answer = try client.receive()?.head
         #expect(answer?.id == 5 && answer?.status == .resourceExhausted)
@@ -191,7 +189,7 @@ import Testing
 
 extension RawClient {
     /// Expects a pong on another connection: the server has had a turn since.
-    func expectPongOnAnother(_ endpoint: Endpoint) throws {
-        try RawClient(endpoint).expectPong()
+    func expectPongOnAnother(_ address: TestAddress) throws {
+        try RawClient(address).expectPong()
     }
 }

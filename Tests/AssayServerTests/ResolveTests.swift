@@ -46,7 +46,7 @@ import Testing
     }
 
     private func expectSame(
-        _ answer: ResolveAnswer, _ items: [ResolveItem], _ test: TestServer,
+        _ answer: ResolveAnswer, _ items: [ResolveItem], _ test: SocketServer,
         at moment: Timestamp = Minted.now, _ policy: EntitlementPolicy = EntitlementPolicy(),
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
@@ -145,6 +145,7 @@ import Testing
             while position < frame.count {
                 let end = min(position + size, frame.count)
                 try client.send(Array(frame[position..<end]))
+                test.simulated.runUntilIdle()
                 position = end
             }
             let head = try client.receive()?.head
@@ -169,12 +170,8 @@ import Testing
                 bytes += RawClient.verify(id, .transaction, token)
                 bytes += RawClient.resolve(id + 10, items.map { ($0.0, $0.1) })
             }
-            let shared = SharedClient(client.socket)
-            let pool = try WorkerPool(count: 1, name: "send")
-            let all = bytes
-            pool.submit { try? shared.client.send(all) }
+            try client.send(bytes)
             try client.expectAnswers(1...20)
-            pool.stop()
         }
     }
 

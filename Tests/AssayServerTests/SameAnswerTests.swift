@@ -59,7 +59,7 @@ import Testing
             alone.verify($0.evidence.span, as: $0.kind, policy: Minted.policy, at: Minted.now)
         }
         let verifier = try Minted.verifier(keyTables: arrangement.keyTables)
-        try withServer { configuration in
+        try withSocketServer { configuration in
             configuration.workers = arrangement.workers
             configuration.handsOver = arrangement.handsOver
             configuration.apps = [

@@ -63,7 +63,7 @@ import Testing
     /// Over the wire evidence has no JSON of its own: the body carries it.
     private func expectSame(
         _ kind: EvidenceKind, _ evidence: [UInt8], _ expectations: Expectations = .none,
-        policy: Policy = Minted.policy, verdict: Verdict, _ test: TestServer,
+        policy: Policy = Minted.policy, verdict: Verdict, _ test: SocketServer,
         _ client: AssayClient
     ) async throws {
         let own = test.verifier.verify(

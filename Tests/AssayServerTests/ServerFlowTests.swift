@@ -3,7 +3,6 @@ import AssayMint
 import AssayModels
 import AssayServer
 import AssayWire
-import Glibc
 import TestSupport
 import Testing
 
@@ -18,12 +17,8 @@ import Testing
                 bytes +=
                     id % 20 == 0 ? RawClient.verify(id, .transaction, token) : RawClient.ping(id)
             }
-            let all = bytes
-            let socket = SharedClient(client.socket)
-            let sender = try WorkerPool(count: 1, name: "send")
-            sender.submit { try? socket.client.send(all) }
+            try client.send(bytes)
             try client.expectAnswers(1...10_000)
-            sender.stop()
         }
     }
 
@@ -47,6 +42,7 @@ import Testing
             let client = try RawClient(test.tcp)
             for byte in RawClient.ping(1) + RawClient.verify(2, .transaction, token) {
                 try client.send([byte])
+                test.simulated.runUntilIdle()
             }
             try client.expectAnswers(1...2)
         }
@@ -71,6 +67,7 @@ import Testing
             let client = try RawClient(test.unix)
             for start in stride(from: 0, to: bytes.count, by: cut) {
                 try client.send(Array(bytes[start..<min(start + cut, bytes.count)]))
+                test.simulated.runUntilIdle()
             }
             for _ in bodies {
                 let head = try client.receive()?.head
@@ -85,7 +82,7 @@ import Testing
     }
 
     /// A receipt is not buffered while it arrives. Only requested records are kept.
-    @Test(.enabled(if: TimedTests.areEnabled))
+    @Test
     func aHalfReceivedReceiptHoldsLittle() throws {
         let receipt = try Minted.receipt(bytes: 3_000_000)
         try withServer { test in
@@ -96,7 +93,7 @@ import Testing
                 let frame = RawClient.verify(1, .appReceipt, receipt, inApp: inApp)
                 try client.send(Array(frame.dropLast(1)))
                 test.eventually { $0.requestsInFlight == 1 }
-                usleep(100_000)
+                try test.pass(milliseconds: 100)
                 let heldResources = try #require(test.server.heldResources)
                 #expect(heldResources.bufferedBytes == 0)
                 #expect(
@@ -109,30 +106,23 @@ import Testing
 
     /// Requests that can wait stay in the socket above the in-flight limit, and the loop does
     /// not spin.
-    @Test(.enabled(if: TimedTests.areEnabled))
+    @Test
     func requestsInFlightAreBounded() throws {
-        let clock = HeldClock()
+        let clock = HeldBackground()
         let token = try Minted.transaction.get()
-        try withServer {
-            $0.hold(by: clock)
-            $0.workers = 1
+        try withServer(heldBy: clock) {
             $0.limits.requestsInFlight = 100
         } _: { test in
             let client = try RawClient(test.unix)
             try client.expectPong()
             clock.arm()
-            let sender = try WorkerPool(count: 1, name: "send")
-            let socket = SharedClient(client.socket)
-            sender.submit {
-                for id in 1...400 as ClosedRange<UInt64> {
-                    try? socket.client.send(
-                        RawClient.verify(id, .transaction, token, mayWait: true))
-                }
+            for id in 1...400 as ClosedRange<UInt64> {
+                try client.send(RawClient.verify(id, .transaction, token, mayWait: true))
             }
             clock.isHeld.wait()
             test.eventually { $0.requestsInFlight == 100 }
             let before = try #require(test.server.heldResources)
-            usleep(500_000)
+            try test.pass(milliseconds: 500)
             let after = try #require(test.server.heldResources)
             #expect(after.requestsInFlight == 100)
             #expect(after.bufferedBytes < 256 << 10)
@@ -141,17 +131,14 @@ import Testing
             try RawClient(test.tcp).expectPong()
             clock.release.open()
             try client.expectAnswers(1...400)
-            sender.stop()
         }
     }
 
     /// The evidence of all connections is bounded. Other calls continue.
     @Test func evidenceIsBounded() throws {
-        let clock = HeldClock()
+        let clock = HeldBackground()
         let token = try Minted.transaction.get()
-        try withServer {
-            $0.hold(by: clock)
-            $0.workers = 1
+        try withServer(heldBy: clock) {
             $0.limits.evidenceBytes = 10 * token.count
         } _: { test in
             let client = try RawClient(test.unix)
@@ -173,23 +160,14 @@ import Testing
     }
 
     /// The server stops reading from a client that does not read, and closes it in the end.
-    @Test(
-        "line 61: a slow reader is paused, then disconnected",
-        .enabled(if: TimedTests.areEnabled)
-    )
+    @Test("line 61: a slow reader is paused, then disconnected")
     func aSlowReaderIsPausedThenDisconnected() throws {
         try withServer {
             $0.limits.useDefaultTimeLimits()
         } _: { test in
             let client = try RawClient(test.unix, receiveBuffer: 4096)
             let info = RawClient.frame(RequestHead(id: 1, call: .info))
-            let sender = try WorkerPool(count: 1, name: "send")
-            let socket = SharedClient(client.socket)
-            sender.submit {
-                for _ in 0..<20_000 {
-                    do { try socket.client.send(info) } catch { return }
-                }
-            }
+            for _ in 0..<20_000 { try client.send(info) }
             test.eventually { $0.unwrittenBytes > 256 << 10 }
             let heldResources = try #require(test.server.heldResources)
             // The limit and one more answer; a turn adds up to 40 KB of answers before the
@@ -200,7 +178,6 @@ import Testing
             test.server.advanceClock(byMilliseconds: 2 * ServerLimits().writeStallMilliseconds)
             test.eventually { $0.connections == 0 }
             #expect(test.log.count(of: "does not read") == 1)
-            sender.stop()
         }
     }
 
@@ -231,7 +208,7 @@ import Testing
         .enabled(if: TimedTests.areEnabled)
     )
     func aFloodStarvesNobody() throws {
-        try withServer { test in
+        try withSocketServer { test in
             let flood = SharedClient(try BlockingClient(test.unix))
             let pings = Array(repeatElement(RawClient.ping(1), count: 2_000).joined())
             let pool = try WorkerPool(count: 2, name: "flood")

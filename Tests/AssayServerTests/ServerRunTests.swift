@@ -8,7 +8,7 @@ import Testing
     @Test("A cancelled run answers the accepted request, then ends")
     func cancelled() async throws {
         let clock = HeldClock()
-        let test = try TestServer {
+        let test = try SocketServer {
             $0.hold(by: clock)
             $0.workers = 1
         }

@@ -2,7 +2,6 @@ import AssayIO
 import AssayModels
 import AssayWire
 import Glibc
-import Synchronization
 import TestSupport
 import Testing
 
@@ -57,10 +56,7 @@ import Testing
 
 /// Time limits.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct ServerTimeTests {
-    @Test(
-        "line 61: an idle connection ends, half open or not",
-        .enabled(if: TimedTests.areEnabled)
-    )
+    @Test("line 61: an idle connection ends, half open or not")
     func idleConnectionsEnd() throws {
         try withServer {
             $0.limits.idleMilliseconds = 40_000
@@ -75,10 +71,7 @@ import Testing
         }
     }
 
-    @Test(
-        "line 61: a slow frame ends its connection",
-        .enabled(if: TimedTests.areEnabled)
-    )
+    @Test("line 61: a slow frame ends its connection")
     func aSlowFrameEndsItsConnection() throws {
         let token = try Minted.transaction.get()
         let receipt = try Minted.receipt(bytes: 100_000)
@@ -129,11 +122,9 @@ import Testing
     /// A sender that the server has stopped reading from is not slow, nor one whose incomplete
     /// frame lay in the server's buffer behind others.
     @Test func aPausedSenderIsNotSlow() throws {
-        let clock = HeldClock()
+        let clock = HeldBackground()
         let token = try Minted.transaction.get()
-        try withServer {
-            $0.hold(by: clock)
-            $0.workers = 1
+        try withServer(heldBy: clock) {
             $0.limits.requestsInFlight = 4
             $0.limits.frameGraceMilliseconds = 50_000
         } _: { test in
@@ -160,10 +151,7 @@ import Testing
         }
     }
 
-    @Test(
-        "line 63: accepting pauses at the limit; open connections are served",
-        .enabled(if: TimedTests.areEnabled)
-    )
+    @Test("line 63: accepting pauses at the limit; open connections are served")
     func tooManyConnectionsWait() throws {
         try withServer {
             $0.limits.connections = 3
@@ -173,7 +161,7 @@ import Testing
             let waiting = try [test.tcp, test.unix, test.tcp, test.unix].map { try RawClient($0) }
             for client in waiting { try client.send(RawClient.ping(9)) }
             for client in clients { try client.expectPong() }
-            usleep(100_000)
+            try test.pass(milliseconds: 100)
             #expect(test.server.heldResources?.connections == 3)
             let reason = "the limit of connections is reached: more wait"
             #expect(test.server.metrics?.faults[reason] == 1)

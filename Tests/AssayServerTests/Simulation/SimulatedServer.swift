@@ -21,11 +21,12 @@ final class SimulatedServer {
     let verifier: Verifier
     private let reported = Locked<[ServerEvent]>([])
     private(set) var configuration: ServerConfiguration!
-    private let running = Locked(Running())
+    private let running: Locked<Running>
 
     /// Which thread runs: 0 for that of the listeners, -1 for one of the background.
     private struct Running: Sendable {
         var thread = -1
+        var sliceNanoseconds: UInt64
         /// The slices of each thread.
         var slices: [Int: Int] = [:]
     }
@@ -34,6 +35,12 @@ final class SimulatedServer {
     var slices: [Int: Int] {
         get { running.withLock { $0.slices } }
         set { running.withLock { $0.slices = newValue } }
+    }
+
+    /// How long a slice of verifications takes.
+    var sliceNanoseconds: UInt64 {
+        get { running.withLock { $0.sliceNanoseconds } }
+        set { running.withLock { $0.sliceNanoseconds = newValue } }
     }
 
     static let frames = Endpoint.unix(path: "/simulated/frames")
@@ -46,6 +53,7 @@ final class SimulatedServer {
     ) throws {
         let world = SimulatedWorld(seed: seed)
         self.world = world
+        running = Locked(Running(sliceNanoseconds: sliceNanoseconds))
         verifier = try Minted.verifier()
         var configuration = ServerConfiguration(
             listen: [Self.frames, Self.http],
@@ -53,8 +61,11 @@ final class SimulatedServer {
             defaultApp: "game", workers: 2, version: "test", log: log,
             clock: { [running] in
                 // Each slice begins with a look at the clock.
-                world.pass(nanoseconds: sliceNanoseconds)
-                running.withLock { $0.slices[$0.thread, default: 0] += 1 }
+                world.pass(
+                    nanoseconds: running.withLock {
+                        $0.slices[$0.thread, default: 0] += 1
+                        return $0.sliceNanoseconds
+                    })
                 return Minted.now
             })
         change(&configuration)
@@ -148,9 +159,10 @@ final class SimulatedServer {
 
     /// Connects a client.
     func connect(
-        to endpoint: Endpoint = frames, from peer: PeerKey = .user(1_000)
+        to endpoint: Endpoint = frames, from peer: PeerKey = .user(1_000),
+        sendBuffer: Int = 64 << 10
     ) -> SimulatedPeer {
-        let wire = SimulatedWire(from: peer)
+        let wire = SimulatedWire(from: peer, sendBuffer: sendBuffer)
         onListeners { transport.connect(wire, to: endpoint, on: threads[0], world) }
         return SimulatedPeer(wire)
     }
@@ -185,6 +197,21 @@ final class SimulatedServer {
 
     private static let mostSteps = 100_000
 
+    /// Runs until a condition holds, and lets time pass where nothing else is left to do. Returns
+    /// false if it does not hold then.
+    func run(until condition: () -> Bool, within milliseconds: UInt64) -> Bool {
+        let end = world.nanoseconds + milliseconds * 1_000_000
+        while !condition() {
+            if step() { continue }
+            let left = (max(end, world.nanoseconds) - world.nanoseconds) / 1_000_000
+            guard let wait = threads.compactMap(\.driver.untilTimer).min(), wait <= left else {
+                return false
+            }
+            world.pass(milliseconds: max(wait, 1))
+        }
+        return true
+    }
+
     /// Lets time pass, with the timers that are due in it.
     func pass(milliseconds: UInt64) {
         let end = world.nanoseconds + milliseconds * 1_000_000
@@ -199,12 +226,18 @@ final class SimulatedServer {
         runUntilIdle()
     }
 
-    func reload(_ configuration: ServerConfiguration) {
+    /// - Returns: the settings that need a restart to change.
+    @discardableResult
+    func reload(_ configuration: ServerConfiguration) -> [String] {
         shared.limitsDidChange(configuration.limits)
         for (worker, thread) in zip(workers, threads.dropFirst()) {
             thread.perform(on: worker) { $0.reload(configuration.reloadable) }
         }
-        onListeners { _ = supervisor.lifecycle.reload(configuration) }
+        return onListeners { supervisor.lifecycle.reload(configuration) }
+    }
+
+    func noteFailedReload(_ reasons: [String]) {
+        onListeners { supervisor.lifecycle.noteFailedReload(reasons) }
     }
 
     /// Drops the only reference to the supervisor that is not the server's own.

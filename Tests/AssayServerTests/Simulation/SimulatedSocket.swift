@@ -15,13 +15,53 @@ final class SimulatedWire: @unchecked Sendable {
     /// What the peer's reads end with, after the bytes.
     var end: End?
     /// Bytes that the system takes while the peer does not read.
-    let sendBuffer = 64 << 10
+    let sendBuffer: Int
     /// The server's end; nil while it moves.
     weak var socket: SimulatedSocket?
     /// The client.
     let peer: PeerKey
 
-    init(from peer: PeerKey = .user(1_000)) { self.peer = peer }
+    /// What the client has sent, and the system's buffers have no space for.
+    private var unsent: [UInt8] = []
+    /// Bytes of `unsent` that the system has taken meanwhile.
+    private var taken = 0
+    /// Bytes that the system takes while the server does not read.
+    private static let receiveBuffer = 256 << 10
+
+    init(from peer: PeerKey = .user(1_000), sendBuffer: Int = 64 << 10) {
+        self.peer = peer
+        self.sendBuffer = sendBuffer
+    }
+
+    /// Whether the client still sends.
+    var isSending: Bool { taken < unsent.count }
+
+    /// Sends bytes; what the system does not take waits.
+    func send(_ bytes: [UInt8]) {
+        unsent += bytes
+        refill()
+    }
+
+    /// Has the system take what its buffers have space for.
+    func refill() {
+        guard isSending else { return }
+        let count = min(max(Self.receiveBuffer - arrived.count, 0), unsent.count - taken)
+        arrived += unsent[taken..<taken + count]
+        taken += count
+        if !isSending { (unsent, taken) = ([], 0) }
+    }
+
+    /// The peer has closed both directions.
+    private(set) var isClosedByPeer = false
+
+    func closeByPeer() {
+        isClosedByPeer = true
+        if peerEnd == nil { peerEnd = .finished }
+    }
+
+    /// Drops what the system has not taken.
+    func stopSending() { (unsent, taken) = ([], 0) }
+
     /// Whether the server's end is closed, and its stream has been informed.
     var isOver = false
 }
@@ -60,10 +100,12 @@ final class SimulatedSocket: StreamSocket {
     }
 
     var descriptor: Int32 { -1 }
-    var peerUser: UInt32? { 1_000 }
+    var peerUser: UInt32? { if case .user(let user) = wire.peer { user } else { nil } }
     var peer: PeerKey { wire.peer }
     var hasPeerLeft: Bool { wire.arrived.isEmpty && wire.peerEnd != nil }
-    var isPeerGone: Bool { wire.peerEnd == .reset }
+    var isPeerGone: Bool {
+        wire.peerEnd == .reset || wire.isClosedByPeer && peerUser != nil
+    }
     var unreadCount: Int { wire.arrived.count }
     var unwrittenCount: Int { unwritten.count }
 
@@ -139,6 +181,7 @@ final class SimulatedSocket: StreamSocket {
             guard let stream else { return }
             let count = stream.read(from: arrived.span.extracting(first: most))
             wire.arrived.removeFirst(min(count, wire.arrived.count))
+            wire.refill()
             if isPart { return }
         }
     }
@@ -154,6 +197,8 @@ final class SimulatedSocket: StreamSocket {
 
     /// Has the system take what its buffer has space for.
     func passOn() {
+        // What arrives at a closed end is answered with a reset.
+        if wire.isClosedByPeer, !unwritten.isEmpty { wire.peerEnd = .reset }
         guard wire.peerEnd != .reset else { return }
         let count = min(max(wire.sendBuffer - wire.sent.count, 0), unwritten.count)
         if count > 0 {
@@ -200,9 +245,12 @@ final class SimulatedPeer {
     init(_ wire: SimulatedWire) { self.wire = wire }
 
     func send(_ bytes: [UInt8]) {
-        guard !hasEnded, !wire.isOver else { return }
-        wire.arrived += bytes
+        guard canSend else { return }
+        wire.send(bytes)
     }
+
+    /// Whether the connection takes bytes.
+    var canSend: Bool { !hasEnded && !wire.isOver }
 
     /// Closes the writing side.
     func finish() {
@@ -215,10 +263,38 @@ final class SimulatedPeer {
     func reset() {
         guard !wire.isOver else { return }
         (hasEnded, hasReset) = (true, true)
+        wire.stopSending()
         wire.arrived = []
         wire.sent = []
         wire.peerEnd = .reset
     }
+
+    /// Closes both directions, as a program does that ends: what was sent arrives. The system
+    /// answers with a reset if something was not received, or comes later.
+    func close() {
+        guard !wire.isOver, !hasReset else { return }
+        if !wire.sent.isEmpty { return abort() }
+        hasEnded = true
+        wire.closeByPeer()
+    }
+
+    /// Resets the connection, after what was sent.
+    func abort() {
+        guard !wire.isOver else { return }
+        (hasEnded, hasReset) = (true, true)
+        wire.stopSending()
+        wire.sent = []
+        wire.peerEnd = .reset
+    }
+
+    /// Whether the system has not taken all that was sent.
+    var isSending: Bool { wire.isSending && !wire.isOver }
+
+    /// Whether there are bytes to receive.
+    var hasReceived: Bool { !wire.sent.isEmpty }
+
+    /// Whether the server's end has reset the connection.
+    var isReset: Bool { wire.end == .reset }
 
     /// Receives up to a number of bytes; empty if none have arrived.
     func receive(upTo limit: Int = .max) -> [UInt8] {
