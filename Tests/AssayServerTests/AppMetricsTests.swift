@@ -11,7 +11,7 @@ import Testing
     /// removes one ends its series, and no total steps back.
     @Test func verdictsAreCountedByApp() throws {
         var first: ServerConfiguration?
-        let admin = try AdminTest {
+        let admin = try SimulatedAdminTest {
             $0.apps["other"] = $0.apps["game"]?.with(Policy(bundleId: "com.example.other"))
             $0.defaultApp = "game"
             first = $0
@@ -34,7 +34,7 @@ import Testing
         }
         var second = try #require(first)
         second.apps["other"] = nil
-        try admin.test.server.reload(second)
+        admin.test.server.reload(second)
         try client.send(RawClient.verify(9, .transaction, token, app: "game"))
         _ = try client.receive()
         try admin.eventually {
@@ -54,7 +54,7 @@ import Testing
         policy.google.keys = [try PurchaseKey(minter.publicKey)]
         policy.huawei.keys = policy.google.keys
         policy.harmonyApplicationIds = [Minted.bundleId]
-        let admin = try AdminTest {
+        let admin = try SimulatedAdminTest {
             $0.apps["game"] = AppEntry(
                 verifier: Verifier(trust: trust, keyTables: .never), policy: policy)
         }
@@ -95,7 +95,7 @@ import Testing
 
     /// A server without configuration has one entry without a name.
     @Test func theUnnamedEntryIsAny() throws {
-        let admin = try AdminTest {
+        let admin = try SimulatedAdminTest {
             $0.apps[""] = $0.apps.removeValue(forKey: "game")
             $0.defaultApp = ""
         }
@@ -111,7 +111,7 @@ import Testing
 
     @Test func reloadsAreCounted() throws {
         var first: ServerConfiguration?
-        let admin = try AdminTest { first = $0 }
+        let admin = try SimulatedAdminTest { first = $0 }
         defer { admin.end() }
         let configuration = try #require(first)
         func expect(_ applied: Double, _ failed: Double, _ isApplied: Double) throws {
@@ -125,7 +125,7 @@ import Testing
         try expect(0, 0, 1)
         admin.test.server.noteFailedReload(["line 1", "line 2"])
         try expect(0, 1, 0)
-        try admin.test.server.reload(configuration)
+        admin.test.server.reload(configuration)
         try expect(1, 1, 1)
     }
 }

@@ -243,7 +243,7 @@ import Testing
             }
             return try ScriptedFetcher.answer(question)
         }
-        let admin = try AdminTest { $0.ask(fetcher) }
+        let admin = try SimulatedAdminTest { $0.ask(fetcher) }
         defer { admin.end() }
         let client = try RawClient(admin.test.unix)
         try client.send(RawClient.fetch(1, FetchCall(of: "1")))
@@ -270,7 +270,7 @@ import Testing
         for (name, value) in expected { #expect(metrics[name] == value, "\(name)") }
         #expect(admin.get("/status").body.contains("fetches from the App Store"))
         client.socket.close()
-        let silent = try AdminTest()
+        let silent = try SimulatedAdminTest()
         defer { silent.end() }
         #expect(try silent.metrics().keys.allSatisfy { !$0.contains("store_") })
         #expect(!silent.get("/status").body.contains("fetches from the App Store"))

@@ -27,7 +27,7 @@ import Testing
         development: Bool, environments: Set<StoreEnvironment>, count: Int
     ) throws {
         let app = try Self.app(development: development, environments)
-        let test = try AdminTest { $0.apps = ["game": app] }
+        let test = try SimulatedAdminTest { $0.apps = ["game": app] }
         defer { test.end() }
         #expect(test.test.log.count(of: Self.event) == count)
         try test.eventually {
@@ -40,7 +40,9 @@ import Testing
     @Test("line 89: names in the log are escaped, with all control characters")
     func namesInTheLog() throws {
         let app = try Self.app(development: false, [.production])
-        let test = try AdminTest { $0.apps = ["game": app, "a\u{9b}1m\u{1b}\u{202e}\u{7f}ü": app] }
+        let test = try SimulatedAdminTest {
+            $0.apps = ["game": app, "a\u{9b}1m\u{1b}\u{202e}\u{7f}ü": app]
+        }
         defer { test.end() }
         let escaped = "\"app\":\"a\\u009b1m\\u001b\\u202e\\u007fü\""
         #expect(test.test.log.count(of: escaped) == 1)

@@ -177,7 +177,7 @@ import Testing
 
     @Test("Metrics count requests by outcome, and each item by verdict")
     func metrics() throws {
-        let admin = try AdminTest()
+        let admin = try SimulatedAdminTest()
         defer { admin.end() }
         let token = try Minted.transaction.get()
         let periods = try (0..<3).map { (EvidenceKind?.none, try Minted.period($0)) }
