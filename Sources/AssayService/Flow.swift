@@ -65,6 +65,9 @@ package final class Flow {
     package var count: Int { inFlight.count }
     package var isEmpty: Bool { inFlight.isEmpty }
 
+    /// Whether the number of requests in flight is at its limit.
+    package func isFull(_ limit: Int) -> Bool { inFlight.count >= limit }
+
     /// Whether a request with this id is in flight.
     package func contains(_ id: UInt64) -> Bool { inFlight.contains(id) }
 

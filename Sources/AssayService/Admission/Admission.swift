@@ -40,7 +40,7 @@ package final class Admission {
         if let delay = scheduler.excessiveDelay(of: flow, before: .max) {
             return refusals.refusal(.overloaded(retryAfter: Self.rounded(delay)), by: codec)
         }
-        guard isFull(flow) else { return nil }
+        guard flow.isFull(limits.requestsInFlight) else { return nil }
         return refusals.refusal(.tooManyInFlight(limit: limits.requestsInFlight), by: codec)
     }
 
@@ -113,11 +113,6 @@ package final class Admission {
                 mayWait: head.mayWait, isStreamed: isStreamed,
                 exceeded: isOversized ? limit : nil,
                 reservation: Reservation(isStreamed ? .none : cost, for: peer)))
-    }
-
-    /// Whether the number of a connection's requests in flight is at its limit.
-    private func isFull(_ flow: Flow) -> Bool {
-        flow.inFlight.count >= limits.requestsInFlight
     }
 
     /// The refusal of new work while the server drains; nil if it takes some.
@@ -206,7 +201,7 @@ package final class Admission {
         }
         let isKnown = call.lists.allSatisfy { $0 == .statuses || $0 == .history }
         guard isKnown else { return .refused(.unknownList(head.id)) }
-        if isFull(flow) {
+        if flow.isFull(limits.requestsInFlight) {
             return .refused(.tooManyInFlight(head.id, limit: limits.requestsInFlight))
         }
         guard !flow.hasClientLeft else { return .refused(.fetchAbandoned(head.id)) }
@@ -239,7 +234,9 @@ package final class Admission {
             let fits = budget.held + bytes <= max(limits.evidenceBytes / 2, bytes)
             return fits ? nil : .memoryExhausted(head.id)
         }
-        if isFull(flow) { return .tooManyInFlight(head.id, limit: limits.requestsInFlight) }
+        if flow.isFull(limits.requestsInFlight) {
+            return .tooManyInFlight(head.id, limit: limits.requestsInFlight)
+        }
         // Rejected while that is still cheap.
         let delay = scheduler.excessiveDelay(of: flow, before: deadline, work: work)
         return delay.map { .overloaded(head.id, retryAfter: Self.rounded($0)) }

@@ -210,7 +210,7 @@ package final class Connection {
     var requestBegan: UInt64 { times.pace?.began ?? now }
 
     /// Whether the number of requests in flight is at its limit.
-    var isFull: Bool { flow.count >= limits.requestsInFlight }
+    var isFull: Bool { flow.isFull(limits.requestsInFlight) }
 
     // MARK: Memory
 

@@ -16,8 +16,7 @@ package final class ConnectionContext {
 
     package init(
         _ server: ServiceContext, _ settings: ConnectionSettings, _ table: ConnectionTable,
-        _ turns: Turns,
-        _ service: Service, _ codec: MessageCodec
+        _ turns: Turns, _ service: Service, _ codec: MessageCodec
     ) {
         self.server = server
         self.settings = settings
