@@ -27,7 +27,7 @@ struct IdleMemoryTests {
             }
         }
         // Excludes memory that the server keeps for reuse.
-        for client in try visit(20) { client.socket.close() }
+        for client in try visit(100) { client.socket.close() }
         let before = try #require(server.residentBytes)
         let idle = try visit(400)
         let grown = try #require(server.residentBytes) - before
