@@ -31,6 +31,8 @@ public struct ServerLimits: Sendable {
     /// Bytes of an arriving receipt that are verified at a time: they fit in the processor's cache,
     /// and take 0.3 ms at worst.
     package static let receiptSliceBytes = 32 << 10
+    /// Bytes of a message that are kept at a time while its evidence has not begun.
+    package static let seekBytes = 32 << 10
     /// Names and values in a JSON body. Evidence is one value; expectations and durations have a
     /// few thousand.
     package static let jsonValues = 100_000

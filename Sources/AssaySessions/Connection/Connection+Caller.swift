@@ -34,18 +34,8 @@ extension Connection: Caller {
 
 /// Passes receipts to their verification as they arrive, within the quota of the turn.
 extension Connection {
-    /// Passes this turn's quota of a receipt's next bytes to its verification, and drops them.
-    /// Returns false if there is no memory for it.
-    func feed(_ receipt: ArrivingReceipt, _ unread: SlabBytes) -> Bool {
-        let count = min(receipt.remaining, unread.count, context.turns.receiptSlice)
-        let fits = feed(receipt, collected: unread.extracting(0..<count))
-        skip(count)
-        return fits
-    }
-
-    /// Passes bytes that a session has collected to a receipt's verification. Returns false if
-    /// there is no memory for it.
-    func feed(_ receipt: ArrivingReceipt, collected bytes: SlabBytes) -> Bool {
+    /// Passes bytes of a receipt to its verification. Returns false if there is no memory for it.
+    func feed(_ receipt: ArrivingReceipt, _ bytes: SlabBytes) -> Bool {
         let began = stream.loop.nanoseconds
         let fits = receipt.receive(bytes)
         context.turns.didReadReceipt(bytes.count, nanoseconds: stream.loop.nanoseconds - began)

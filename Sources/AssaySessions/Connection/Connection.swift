@@ -212,6 +212,20 @@ package final class Connection {
     /// Whether the number of requests in flight is at its limit.
     var isFull: Bool { flow.isFull(limits.requestsInFlight) }
 
+    /// Whether the next request waits, because too many are in flight. A client of HTTP that
+    /// pipelines expects that, and not a refusal.
+    func waitsForAnswer() -> Bool {
+        if isFull { reading.awaitsAnswer = true }
+        return isFull
+    }
+
+    /// Whether the next request waits, because this turn makes no further long answers.
+    func waitsForLongAnswer() -> Bool {
+        guard !context.turns.canAnswerAtLength else { return false }
+        reading.awaitsLongAnswer = true
+        return true
+    }
+
     // MARK: Memory
 
     /// Bytes of answers that the system has not taken. The answers of one turn are in borrowed

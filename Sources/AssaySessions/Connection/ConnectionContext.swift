@@ -35,7 +35,7 @@ package final class ConnectionContext {
     /// The protocol of a connection, by the endpoint of its listener.
     func makeSession(on stream: Stream) -> any Session {
         if let endpoint = stream.endpoint, endpoint.isHTTP {
-            return HTTPSession(endpoint, stream.makeCollectedBytes())
+            return HTTPSession(endpoint)
         }
         return FrameSession(settings.decoder)
     }

@@ -48,7 +48,7 @@ extension FrameSession {
     ) -> Bool {
         let service = connection.context.service
         let before = receipt.remaining
-        let fits = connection.feed(receipt, unread)
+        let fits = feedSlice(of: unread, to: receipt, connection)
         arrival.didTake(before - receipt.remaining)
         guard fits else {
             service.refuseForMemory(arrival.resolve)

@@ -247,12 +247,23 @@ final class FrameSession: Session {
 
     // MARK: Receipts
 
+    /// Passes this turn's quota of a receipt's next bytes to its verification, and drops them.
+    /// Returns false if there is no memory for it.
+    func feedSlice(
+        of unread: SlabBytes, to receipt: ArrivingReceipt, _ connection: Connection
+    ) -> Bool {
+        let count = min(receipt.remaining, unread.count, connection.context.turns.receiptSlice)
+        let fits = connection.feed(receipt, unread.extracting(0..<count))
+        connection.skip(count)
+        return fits
+    }
+
     /// Passes a receipt's next bytes to its verification; they are not kept.
     private func feed(
         _ receipt: ArrivingReceipt, _ unread: SlabBytes, _ connection: Connection
     ) -> Bool {
         let service = connection.context.service
-        guard connection.feed(receipt, unread) else {
+        guard feedSlice(of: unread, to: receipt, connection) else {
             service.refuse(receipt, from: connection.flow)
             connection.reading.use(1)
             arriving = receipt.remaining > 0 ? .skipped(remaining: receipt.remaining) : nil

@@ -9,232 +9,156 @@ import AssayWire
 /// Reads the bodies of requests.
 extension HTTPSession {
     func takeBody(_ connection: Connection, _ unread: SlabBytes) -> Bool {
+        guard let current else { return false }
         let step: HTTPBodyReader.Step
         do throws(HTTPFault) {
-            // In place: a copy for each chunk takes longer than its data.
-            guard let next = try current?.body.next(in: unread.span) else { return false }
-            step = next
+            step = try current.body.next(in: unread.span)
         } catch {
             refuse(error, connection)
             return true
         }
         switch step {
         case .needMore: return false
-        case .end: complete(connection)
-        case .framing(let count):
-            didTake(count, ofData: false, connection)
-            connection.reading.use(didReadFraming())
-            // Between the lines of a batch the client is idle, and not slow.
-            if connection.stream.received.unreadCount == 0, collected.isEmpty,
-                current?.plan.isLines == true
-            {
-                connection.times.pace = nil
-            }
-            if current?.plan.isSkip == true { didSkip(count, connection) }
-            if current?.body.isEnded == true { complete(connection) }
+        case .end: complete(current, connection)
+        case .framing(let count): takeFraming(count, of: current, connection)
         case .data(let count):
-            guard let current else { return false }
             responses.bodyHasBegun(of: current.id)
-            return takeData(count, unread, current, connection)
+            return takeData(unread.extracting(0..<count), of: current, connection)
         }
         return true
+    }
+
+    private func takeFraming(_ count: Int, of current: HTTP1Exchange, _ connection: Connection) {
+        connection.skip(count)
+        connection.reading.use(didReadFraming())
+        // Between the lines of a batch the client is idle, and not slow.
+        if connection.stream.received.unreadCount == 0, current.dataCount == 0,
+            current.plan.isLines
+        {
+            connection.times.pace = nil
+        }
+        if current.plan.isSkip { didSkip(count, of: current, connection) }
+        if current.body.isEnded { complete(current, connection) }
+    }
+
+    /// Takes data of a body. Returns false if it needs more bytes, or waits.
+    private func takeData(
+        _ data: SlabBytes, of current: HTTP1Exchange, _ connection: Connection
+    ) -> Bool {
+        let isLast = data.count == current.announced.map { $0 - current.arrived }
+        if current.waitsInPlace {
+            guard isLast else { return wait(for: current, data, connection) }
+            connection.skip(data.count)
+            complete(current, whole: data, connection)
+            return true
+        }
+        guard let used = take(data, of: current, isLast: isLast, connection) else { return false }
+        guard connection.isOpen else { return true }
+        didTake(used, of: current, connection)
+        // Each line has its own time to arrive.
+        if current.plan.isLines, current.dataCount == 0 {
+            connection.beginPace(began: connection.now)
+        }
+        if current.body.isEnded { complete(current, connection) } else { bodies.collect() }
+        return true
+    }
+
+    /// Waits for the rest of a body, which stays in the receive buffer. Returns false, unless it
+    /// refused the request.
+    private func wait(
+        for current: HTTP1Exchange, _ data: SlabBytes, _ connection: Connection
+    ) -> Bool {
+        guard connection.peer.admits(bodyOf: data.count) else {
+            refuseForMemory(current, connection)
+            return true
+        }
+        current.beginRate(at: connection.now)
+        connection.stream.received.expect(current.body.announced)
+        return false
+    }
+
+    /// Drops data at the front that was used.
+    func didTake(_ count: Int, of current: HTTP1Exchange, _ connection: Connection) {
+        connection.skip(count)
+        current.body.didTake(count)
+        if current.plan.isSkip { didSkip(count, of: current, connection) }
     }
 
     /// Counts bytes of a body that were dropped, and ends the connection if it has too many: a body
     /// in chunks has no end of its own.
-    private func didSkip(_ count: Int, _ connection: Connection) {
-        current?.skipped += count
-        guard let skipped = current?.skipped, skipped > ServerLimits.refusedBodyBytes else {
-            return
-        }
+    private func didSkip(_ count: Int, of current: HTTP1Exchange, _ connection: Connection) {
+        current.didSkip(count)
+        guard current.skipped > ServerLimits.refusedBodyBytes else { return }
         connection.telemetry.logFault("a refused body does not end")
-        current = nil
+        self.current = nil
         connection.end(nil)
     }
 
-    /// Rejects the body that is arriving for lack of memory, and drops what has arrived.
-    func refuseBody(_ connection: Connection) {
-        guard let current else { return }
-        if case .lines(let style, _) = current.plan {
-            // Where the next line begins is unknown.
-            let id = responses.begin(style)
-            refuse(id, HTTPProblem(ResponseHead.memoryExhausted(id)), connection)
-            collected.removeAll()
-            return connection.end(nil)
-        }
-        dropBody()
-        connection.answerAtOnce(.verify, .memoryExhausted(current.id))
-        let count = min(current.body.announced, connection.stream.received.unreadCount)
-        didTake(count, ofData: true, connection)
-        connection.stream.compactReceived()
-        didSkip(count, connection)
-        connection.updateBudget()
+    func drop(_ exchange: HTTP1Exchange) {
+        exchange.plan = .skip
+        exchange.removeData()
     }
 
-    /// Takes data of a body. Returns false if it needs more bytes.
-    private func takeData(
-        _ count: Int, _ unread: SlabBytes, _ current: HTTPArrivingRequest, _ connection: Connection
-    ) -> Bool {
-        switch current.plan {
-        // Streams of messages are HTTP/2's.
-        case .skip, .messages:
-            didTake(count, ofData: true, connection)
-            didSkip(count, connection)
-        case .receipt(let receipt):
-            if current.hasSizedReceipt, receipt.remaining == 0 {
-                refuseRest(of: receipt, current.id, connection)
-                return true
-            }
-            if current.isChunked, current.arrived + count > connection.limits.frameBytes {
-                dropArriving(connection, nil)
-                let limit = connection.limits.frameBytes
-                refuseAndEnd(current.id, .evidenceTooLarge(limit: limit), connection)
-                return true
-            }
-            feed(receipt, unread.extracting(0..<count), connection)
-        case .lines(let style, let limit):
-            // Like a request, a line waits while too many are in flight.
-            guard !connection.isFull else {
-                connection.reading.awaitsAnswer = true
-                return false
-            }
-            takeLine(count, unread, style, limit: limit, connection)
-        case .evidence(_, let limit), .json(_, let limit), .resolve(_, let limit),
-            .fetch(_, let limit), .sign(_, _, let limit):
-            return takeWhole(count, unread, limit, connection)
-        case .message(let call, let limit):
-            return takeMessage(count, unread, call, limit, current, connection)
-        }
-        if self.current?.body.isEnded == true { complete(connection) }
-        return true
-    }
-
-    /// Takes data of a body that is read whole. Returns false if it needs more bytes.
-    func takeWhole(
-        _ count: Int, _ unread: SlabBytes, _ limit: Int, _ connection: Connection
-    ) -> Bool {
-        guard let current else { return false }
-        guard !current.isChunked else {
-            if collect(count, unread, limit, connection), self.current?.body.isEnded == true {
-                complete(connection)
-            }
-            return true
-        }
-        let length = current.body.announced
-        guard count == length else {
-            guard admitsPart(unread, connection) else { return true }
-            connection.stream.received.expect(length)
-            return false
-        }
-        let body = connection.stream.received.take(length)
-        self.current?.body.didTake(length)
-        connection.times.pace?.didTake(length)
-        complete(connection, body)
-        return true
-    }
-
-    /// Whether the budget admits a part of a body. If not, the request is refused.
-    func admitsPart(_ unread: SlabBytes, _ connection: Connection) -> Bool {
-        guard let current else { return false }
-        guard connection.peer.admits(bodyOf: unread.count) else {
-            dropBody()
-            connection.answerAtOnce(.verify, .memoryExhausted(current.id))
-            return false
-        }
-        beginRate(connection)
-        return true
-    }
-
-    /// Begins to measure the rate of a body that is read whole.
-    func beginRate(_ connection: Connection) {
-        if bodyRate == nil { bodyRate = ArrivalRate(at: connection.now) }
-    }
-
-    /// Has evidence in chunks, which is too large to be read whole, named or verified as it
-    /// arrives.
-    ///
-    /// - Parameter count: the next bytes, which are not taken yet.
-    private func outgrow(
-        _ question: HTTPParameters, _ current: HTTPArrivingRequest, _ count: Int,
-        _ connection: Connection
+    /// A body in chunks has no end that is known: the connection ends.
+    func drop(
+        _ exchange: HTTP1Exchange, tooLarge problem: HTTPProblem, _ connection: Connection
     ) {
-        let bytes = current.arrived + count
-        guard let receipt = outgrown(question, current.id, bytes: bytes, size: 0, connection) else {
-            return dropBody()
+        drop(exchange)
+        if exchange.isChunked {
+            refuseAndEnd(exchange.id, problem, connection)
+        } else {
+            refuse(exchange.id, problem, connection)
         }
-        let start = collected.take()
-        bodyRate = nil
-        self.current?.plan = .receipt(receipt)
-        guard let start else { return }
-        receipt.willReceive(start.count)
-        guard !connection.feed(receipt, collected: start) else {
-            return
-        }
-        self.current?.plan = .skip
-        connection.context.service.refuse(receipt, from: connection.flow)
     }
-
-    /// Appends data of a chunked body. Returns false if it took none: the request is refused, or
-    /// has another plan.
-    func collect(
-        _ count: Int, _ unread: SlabBytes, _ limit: Int, _ connection: Connection
-    ) -> Bool {
-        guard let current else { return false }
-        let isTooLarge = current.arrived + count > limit
-        if isTooLarge, case .evidence(let question, _) = current.plan {
-            outgrow(question, current, count, connection)
-            return false
-        }
-        if isTooLarge || !connection.peer.admits(bodyOf: connection.heldBody) {
-            dropBody()
-            if isTooLarge {
-                refuseAndEnd(current.id, current.plan.problem(above: limit), connection)
-            } else {
-                connection.answerAtOnce(.verify, .memoryExhausted(current.id))
-            }
-            return false
-        }
-        beginRate(connection)
-        collected.append(unread.span.extracting(0..<count), limit: limit)
-        didTake(count, ofData: true, connection)
-        return true
-    }
-
-    /// Drops bytes at the front that were used.
-    func didTake(_ count: Int, ofData isData: Bool, _ connection: Connection) {
-        connection.skip(count)
-        guard isData else { return }
-        current?.body.didTake(count)
-        current?.arrived += count
-    }
-
-    /// Passes a receipt's next bytes to its verification.
-    private func feed(_ receipt: ArrivingReceipt, _ data: SlabBytes, _ connection: Connection) {
-        if current?.isChunked == true, current?.hasSizedReceipt != true {
-            receipt.willReceive(min(data.count, connection.context.turns.receiptSlice))
-        }
-        let before = receipt.remaining
-        let fits = connection.feed(receipt, data)
-        current?.body.didTake(before - receipt.remaining)
-        current?.arrived += before - receipt.remaining
-        guard !fits else { return }
-        current?.plan = .skip
-        connection.context.service.refuse(receipt, from: connection.flow)
-    }
-
-    // MARK: Complete requests
 
     /// Ends the request at the front, whose body has arrived.
     ///
-    /// - Parameter body: the body, if it is in the receive buffer.
-    func complete(_ connection: Connection, _ body: SlabBytes? = nil) {
-        guard let current else { return }
-        if case .lines(let style, _) = current.plan { endLines(style, connection) }
-        self.current = nil
-        bodyRate = nil
-        perform(current.plan, body ?? collected.take(), current.id, connection)
+    /// - Parameter body: the body, if nothing of it was used before.
+    func complete(
+        _ exchange: HTTP1Exchange, whole body: SlabBytes? = nil, _ connection: Connection
+    ) {
+        current = nil
+        didEndBody(of: exchange, whole: body, connection)
         connection.telemetry.didReceive()
         connection.beginPace(began: connection.lastArrival)
-        if current.closes { connection.end(nil) }
+        if exchange.closes { connection.end(nil) }
     }
+
+    // MARK: Parts of a body
+
+    /// Its answer waits for its end.
+    func didEndReceipt(
+        _ receipt: ArrivingReceipt, of exchange: HTTP1Exchange, _ connection: Connection
+    ) {}
+
+    /// Streams of messages are HTTP/2's.
+    func takeMessages(
+        _ data: SlabBytes, _ call: RPCCall, _ exchange: HTTP1Exchange, limit: Int,
+        _ connection: Connection
+    ) -> Int? { data.count }
+
+    /// Writes the head of the response to a batch, before the first line arrives.
+    func beginLines(_ id: UInt64, asksForBody: Bool, _ connection: Connection) {
+        // Behind another response the client gets no interim one, and sends the body unasked.
+        let isInterim = asksForBody && responses.isNext(id)
+        let now = time(connection).seconds
+        let style = responses[id]
+        write(id, connection) { output in
+            if isInterim { output += HTTP1Writer.interim }
+            HTTP1Writer.appendHead(
+                of: style.response(200, HTTPMediaType.linesName), length: nil,
+                closes: style.framing.closes, at: now, to: &output)
+        }
+    }
+
+    func beginLine(_ style: HTTPResponseStyle, of exchange: HTTP1Exchange) -> UInt64 {
+        responses.begin(style)
+    }
+
+    func endLines(_ exchange: HTTP1Exchange, _ connection: Connection) {
+        write(responses.begin(HTTPResponseStyle()), connection) { $0 += HTTP1Writer.lastChunk }
+    }
+
+    /// Without a last chunk the client knows that lines are missing.
+    func breakLines(_ exchange: HTTP1Exchange, _ connection: Connection) { connection.end(nil) }
 }

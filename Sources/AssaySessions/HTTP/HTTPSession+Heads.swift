@@ -25,11 +25,7 @@ extension HTTPSession {
             case .none: break
             }
         }
-        // A client that pipelines requests of HTTP expects to wait, not to be refused.
-        guard !connection.isFull else {
-            connection.reading.awaitsAnswer = true
-            return false
-        }
+        guard !connection.waitsForAnswer() else { return false }
         let head: HTTPHead
         do throws(HTTPFault) {
             guard let next = try reader.next(in: unread.span) else {
@@ -46,10 +42,7 @@ extension HTTPSession {
             return true
         }
         let target = HTTPTarget(unread.span.extracting(head.path))
-        if target?.isLong == true, !connection.context.turns.canAnswerAtLength {
-            connection.reading.awaitsLongAnswer = true
-            return false
-        }
+        if target?.isLong == true, connection.waitsForLongAnswer() { return false }
         let bytes = unread.extracting(0..<head.end)
         connection.skip(head.end)
         connection.reading.use(ServerLimits.frameCost(ofHTTPHead: head.end))
@@ -72,22 +65,19 @@ extension HTTPSession {
     ) {
         let page = page(of: head, bytes.span, connection)
         var style = style(of: head, bytes.span, target, isHTTP2: false, from: page)
-        let body = HTTPBodyReader(head.body)
         // A client that waits for the interim response possibly never sends the body of a refused
         // request, and a long one is not worth reading.
-        let endsIfRefused =
-            head.expectsContinue || body.announced > ServerLimits.refusedBodyBytes
+        let endsIfRefused = head.expectsContinue || head.body.isAbove(ServerLimits.refusedBodyBytes)
         style.framing.closes = !head.keepsAlive || endsIfRefused
         let id = responses.begin(style)
-        current = HTTPArrivingRequest(
-            id: id, body: body, plan: .skip, closes: !head.keepsAlive,
-            isChunked: head.body == .chunked)
-        let plan = decide(
+        let current = HTTP1Exchange(
+            id, head.body, closes: !head.keepsAlive, among: bodies,
+            connection.stream.makeCollectedBytes(), began: connection.requestBegan)
+        self.current = current
+        current.plan = decide(
             head, bytes.span, target, id, from: page,
             unread: connection.stream.received.unreadCount, connection)
-        current?.plan = plan
-        guard let current else { return }
-        if current.body.isEnded { return complete(connection) }
+        if current.body.isEnded { return complete(current, connection) }
         if case .skip = current.plan {
             if endsIfRefused { connection.end(nil) }
             return
@@ -100,5 +90,12 @@ extension HTTPSession {
                 return 0
             }
         }
+    }
+}
+
+extension HTTPHead.Body {
+    /// Whether the body is known to be larger.
+    fileprivate func isAbove(_ limit: Int) -> Bool {
+        if case .length(let length) = self { length > limit } else { false }
     }
 }

@@ -12,32 +12,26 @@ final class HTTPSession: RequestSession {
     let endpoint: Endpoint
     var reader: HTTPHeadReader
     /// The request whose body is arriving; nil between requests.
-    var current: HTTPArrivingRequest?
-    /// The data of a chunked body that is read whole, or of an incomplete line of a batch.
-    var collected: CollectedBytes
-    /// The recent arrival rate of a body that is read whole; nil without one.
-    var bodyRate: ArrivalRate?
+    var current: HTTP1Exchange?
+    let bodies = HTTPBodies()
     var responses = HTTPResponseOrder()
     /// Lines of chunk sizes and line breaks that were read.
     private var framings: UInt64 = 0
 
-    init(_ endpoint: Endpoint, _ collected: consuming CollectedBytes) {
+    init(_ endpoint: Endpoint) {
         self.endpoint = endpoint
         var limits = HTTPLimits()
         limits.needsHost = HTTPOriginPolicy.Binding(endpoint).needsHost
         reader = HTTPHeadReader(limits: limits)
-        self.collected = collected
     }
 
     /// The receipt at the front that is verified as it arrives.
-    var arrivingReceipt: ArrivingReceipt? {
-        if case .receipt(let receipt) = current?.plan { receipt } else { nil }
-    }
+    var arrivingReceipt: ArrivingReceipt? { current?.receipt }
     var isWithinRequest: Bool { current != nil }
     var isReadToEnd: Bool { false }
     var endsWithPeer: Bool { true }
     var held: SessionBytes {
-        SessionBytes(collected: collected.heldCount, isCollecting: isCollecting)
+        SessionBytes(collected: bodies.heldBytes, isCollecting: isCollecting)
     }
     var waitingBytes: Int { responses.waitingBytes }
     private var isCollecting: Bool { current?.plan.limit != nil }
@@ -56,17 +50,8 @@ final class HTTPSession: RequestSession {
         return current == nil ? takeHead(connection, unread) : takeBody(connection, unread)
     }
 
-    /// Drops the body that is arriving: the request is answered.
-    func dropBody() {
-        current?.plan = .skip
-        collected.removeAll()
-        bodyRate = nil
-    }
-
     func dropArriving(_ connection: Connection, _ refusal: ResponseHead?) {
-        guard let dropped = arrivingReceipt else { return }
-        current?.plan = .skip
-        connection.context.service.drop(dropped, from: connection.flow)
+        if let current { dropReceipt(of: current, connection) }
     }
 
     /// Counts the framing of a chunk. Returns the number of requests that it counts as in the
@@ -83,96 +68,56 @@ final class HTTPSession: RequestSession {
     // MARK: Time
 
     func measureRates(_ connection: Connection) {
-        arrivingReceipt?.measureRate(at: connection.now)
-        if isCollecting { bodyRate?.measure(arrivedBody(connection), at: connection.now) }
+        guard let current else { return }
+        current.measureRate(waiting: waitingBody(of: current, connection), at: connection.now)
     }
 
-    /// The bytes that have arrived of a body that is read whole.
-    private func arrivedBody(_ connection: Connection) -> Int {
-        guard let current else { return 0 }
-        return current.arrived + min(current.body.announced, connection.stream.received.unreadCount)
+    /// The bytes in the receive buffer of a body that waits there until it is whole.
+    private func waitingBody(of current: HTTP1Exchange, _ connection: Connection) -> Int {
+        min(current.body.announced, connection.stream.received.unreadCount)
     }
 
     func refuseOverdue(_ connection: Connection) {
-        guard let receipt = arrivingReceipt, receipt.deadline <= connection.now else { return }
-        refuse(receipt, .deadlineExceeded(receipt.id), connection)
+        guard let current, let receipt = current.receipt, receipt.deadline <= connection.now else {
+            return
+        }
+        refuseArriving(current, .deadlineExceeded(receipt.id), connection)
     }
 
-    func slowRate(_ connection: Connection) -> Int? {
-        if let receipt = arrivingReceipt { return receipt.rate.slow }
-        return connection.heldBody > 0 ? bodyRate?.slow : nil
-    }
+    func slowRate(_ connection: Connection) -> Int? { current?.slowRate }
 
     func refuseSlow(_ connection: Connection) {
-        if isCollecting { return refuseBody(connection) }
-        if let receipt = arrivingReceipt {
-            refuse(receipt, .memoryExhausted(receipt.id), connection)
-        }
-    }
-
-    private func refuse(
-        _ receipt: ArrivingReceipt, _ refusal: ResponseHead, _ connection: Connection
-    ) {
-        dropArriving(connection, nil)
-        connection.answerAtOnce(.verify, refusal)
+        guard let current else { return }
+        refuseArriving(current, .memoryExhausted(current.id), connection)
+        guard connection.isOpen else { return }
+        let count = waitingBody(of: current, connection)
+        didTake(count, of: current, connection)
+        connection.stream.compactReceived()
+        connection.updateBudget()
     }
 }
 
-/// A request whose body is arriving.
-struct HTTPArrivingRequest {
-    let id: UInt64
+/// A request of HTTP/1.1 whose body is arriving.
+final class HTTP1Exchange: HTTPExchange {
     var body: HTTPBodyReader
-    var plan: HTTPBodyPlan
-    /// Bytes of data that have arrived, of a body that is chunked or not read whole.
-    var arrived = 0
     /// Bytes of the body, the sizes of chunks included, that were dropped.
-    var skipped = 0
+    private(set) var skipped = 0
     /// Whether the connection ends after this request.
-    var closes: Bool
-    let isChunked: Bool
-    /// Whether the size of the receipt is known, apart from that of the body.
-    var hasSizedReceipt = false
-}
+    let closes: Bool
 
-/// What happens to the body of a request.
-enum HTTPBodyPlan {
-    /// It is dropped: the request is answered.
-    case skip
-    /// It is the evidence of this call, read whole.
-    case evidence(HTTPParameters, limit: Int)
-    /// It is an app receipt, verified as it arrives.
-    case receipt(ArrivingReceipt)
-    /// It is JSON, read whole.
-    case json(HTTPJSONBody.Schema, limit: Int)
-    /// It is evidence of a Resolve, read whole.
-    case resolve(app: String, limit: Int)
-    /// It is a Fetch, read whole; of the app entry that the API key chose, if keys are needed.
-    case fetch(app: String?, limit: Int)
-    /// It is a request for a signature of this app entry, read whole.
-    case sign(SignatureKind, app: String, limit: Int)
-    /// It is JSON on lines of their own, each answered by a line.
-    case lines(HTTPResponseStyle, limit: Int)
-    /// It is the message of a call, read whole unless its evidence can be verified as it arrives.
-    case message(RPCCall, limit: Int)
-    /// It is the messages of a call that has a stream of them.
-    case messages(RPCCall, limit: Int)
-
-    var isSkip: Bool {
-        if case .skip = self { true } else { false }
+    init(
+        _ id: UInt64, _ body: HTTPHead.Body, closes: Bool, among bodies: HTTPBodies,
+        _ collected: consuming CollectedBytes, began: UInt64
+    ) {
+        self.body = HTTPBodyReader(body)
+        self.closes = closes
+        super.init(id, body, among: bodies, collected, began: began)
     }
 
-    var isLines: Bool {
-        if case .lines = self { true } else { false }
-    }
+    var isChunked: Bool { announced == nil }
 
-    /// The limit of a body that is read whole.
-    var limit: Int? {
-        switch self {
-        case .evidence(_, let limit), .json(_, let limit), .resolve(_, let limit),
-            .fetch(_, let limit), .sign(_, _, let limit), .lines(_, let limit),
-            .message(_, let limit):
-            limit
-        case .skip, .receipt, .messages: nil
-        }
-    }
+    /// Whether it waits in the receive buffer until it is whole.
+    var waitsInPlace: Bool { !isChunked && dataCount == 0 && plan.isWhole }
+
+    func didSkip(_ count: Int) { skipped += count }
 }

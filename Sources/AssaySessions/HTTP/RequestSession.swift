@@ -8,8 +8,13 @@ import AssayWire
 /// A session of HTTP, in either version: what a request asks for and how it is answered is the same
 /// in both.
 protocol RequestSession: Session {
+    /// A request whose body is arriving.
+    associatedtype Arriving: HTTPExchange
+
     /// The endpoint of the listener.
     var endpoint: Endpoint { get }
+    /// What the bodies hold that are arriving.
+    var bodies: HTTPBodies { get }
     /// How the answer to a request is written that has none yet.
     subscript(style id: UInt64) -> HTTPResponseStyle { get set }
     /// Whether the request still needs its answer.
@@ -28,6 +33,25 @@ protocol RequestSession: Session {
     ///
     /// - Parameter asksForBody: whether the client waits for an interim response.
     func beginLines(_ id: UInt64, asksForBody: Bool, _ connection: Connection)
+    /// Begins a line of the answer to a batch. Returns the id of its request.
+    func beginLine(_ style: HTTPResponseStyle, of exchange: Arriving) -> UInt64
+    /// Ends the answer to a batch after its last line.
+    func endLines(_ exchange: Arriving, _ connection: Connection)
+    /// Ends the answer to a batch of which a line was refused, and drops the rest.
+    func breakLines(_ exchange: Arriving, _ connection: Connection)
+    /// Takes data of a call with a stream of messages. Returns the bytes used; nil if it waits.
+    func takeMessages(
+        _ data: SlabBytes, _ call: RPCCall, _ exchange: Arriving, limit: Int,
+        _ connection: Connection
+    ) -> Int?
+    /// Records that the last byte of a receipt was passed on.
+    func didEndReceipt(
+        _ receipt: ArrivingReceipt, of exchange: Arriving, _ connection: Connection)
+    /// Drops what has arrived of a body, and what follows: the request is answered, or is next.
+    /// The code that calls it drops a receipt itself.
+    func drop(_ exchange: Arriving)
+    /// Drops a body and refuses its request: what follows is not worth reading.
+    func drop(_ exchange: Arriving, tooLarge problem: HTTPProblem, _ connection: Connection)
 }
 
 extension RequestSession {

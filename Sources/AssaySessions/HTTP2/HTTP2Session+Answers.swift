@@ -121,76 +121,21 @@ extension HTTP2Session {
         touch(connection, answers: 1)
     }
 
-    /// Takes the next line, or data of an incomplete one. Returns the bytes used.
-    func takeLine(
-        _ data: SlabBytes, _ stream: HTTP2Stream, _ style: HTTPResponseStyle, limit: Int,
-        _ connection: Connection
-    ) -> Int {
-        let bytes = data.span
-        var length = 0
-        while length < bytes.count, bytes[length] != UInt8(ascii: "\n") { length += 1 }
-        let isComplete = length < bytes.count
-        guard stream.dataCount + length <= limit else {
-            // Where the next line begins is unknown.
-            let plan = HTTPBodyPlan.lines(style, limit: limit)
-            refuseLine(plan.problem(above: limit), stream, style, connection)
-            return data.count
-        }
-        // Asked first: `hold` would refuse the request, whose answer has begun.
-        guard connection.peer.admits(bodyOf: connection.heldBody + length) else {
-            let problem = HTTPProblem(ResponseHead.memoryExhausted(stream.id))
-            refuseLine(problem, stream, style, connection)
-            return data.count
-        }
-        if length > 0 {
-            hold(data.extracting(0..<length), stream, limit: limit, connection)
-        }
-        guard isComplete else { return data.count }
-        connection.reading.use(1)
-        answerLine(stream, style, connection)
-        return length + 1
-    }
-
-    /// Refuses the line that is arriving, and with it the rest of the batch, whose answer ends.
-    func refuseLine(
-        _ problem: HTTPProblem, _ stream: HTTP2Stream, _ style: HTTPResponseStyle,
-        _ connection: Connection
-    ) {
-        refuse(beginLine(stream, style), problem, connection)
-        drop(stream)
-        endLines(stream, connection)
-    }
-
-    private func beginLine(_ stream: HTTP2Stream, _ style: HTTPResponseStyle) -> UInt64 {
+    func beginLine(_ style: HTTPResponseStyle, of stream: HTTP2Stream) -> UInt64 {
         guard let line = stream.lines?.begin(style) else { return stream.id }
         return line << 32 | stream.id
     }
 
-    /// Has the line answered that has arrived. Empty lines have no answer.
-    private func answerLine(
-        _ stream: HTTP2Stream, _ style: HTTPResponseStyle, _ connection: Connection
-    ) {
-        var line: SlabBytes?
-        update(stream) { line = $0.takeData() }
-        guard var line, line.count > 0 else { return }
-        if line.span[line.count - 1] == UInt8(ascii: "\r") {
-            line = line.extracting(0..<line.count - 1)
-            guard line.count > 0 else { return }
-        }
-        parse(line, as: .verify, beginLine(stream, style), connection)
-    }
-
-    func endLines(_ stream: HTTP2Stream, _ style: HTTPResponseStyle, _ connection: Connection) {
-        answerLine(stream, style, connection)
-        endLines(stream, connection)
-    }
-
     /// Ends the answer after that to the last line.
-    private func endLines(_ stream: HTTP2Stream, _ connection: Connection) {
+    func endLines(_ stream: HTTP2Stream, _ connection: Connection) {
         stream.hasLastPart = true
         guard stream.lines?.isEmpty == true else { return }
         engine.finish(stream.number)
         touch(connection, answers: 0)
+    }
+
+    func breakLines(_ stream: HTTP2Stream, _ connection: Connection) {
+        endLines(stream, connection)
     }
 
     private func answer(

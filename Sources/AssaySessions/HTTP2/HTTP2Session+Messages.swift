@@ -36,11 +36,13 @@ extension HTTP2Session {
 
     // MARK: Data
 
-    /// Takes data of messages. Returns the bytes used.
+    /// Takes data of messages. Returns the bytes used; nil if they wait, as a request does.
     func takeMessages(
         _ data: SlabBytes, _ call: RPCCall, _ stream: HTTP2Stream, limit: Int,
         _ connection: Connection
-    ) -> Int {
+    ) -> Int? {
+        guard !connection.waitsForAnswer() else { return nil }
+        if call.form.method != .verifyStream, connection.waitsForLongAnswer() { return nil }
         if let skipped = stream.messages?.skipped, skipped > 0 {
             let count = min(skipped, data.count)
             stream.messages?.skipped -= count
@@ -108,22 +110,18 @@ extension HTTP2Session {
             throw HTTPBodyPlan.message(call, limit: limit).problem(above: limit)
         }
         guard stream.dataCount == end else { return count }
-        var message: SlabBytes?
-        update(stream) { message = $0.takeData() }
-        if let message { take(message, call, stream, connection) }
+        if let message = stream.takeData() { take(message, call, stream, connection) }
         return count
     }
 
     private func keep(
         _ data: SlabBytes, _ stream: HTTP2Stream, _ connection: Connection
     ) throws(HTTPProblem) {
-        guard connection.peer.admits(bodyOf: connection.heldBody + data.count) else {
+        guard admits(data.count, connection) else {
             throw HTTPProblem(ResponseHead.memoryExhausted(stream.id))
         }
-        update(stream) {
-            $0.append(data, limit: .max)
-            $0.collect(limit: .max)
-        }
+        stream.hold(data, limit: .max, at: connection.now)
+        stream.collect()
     }
 
     /// Begins to verify a receipt as it arrives. Returns the bytes used if the rest of the message
@@ -152,11 +150,11 @@ extension HTTP2Session {
                 bodyBytes: range.count, size: range.count, from: connection.flow)
             {
             case .refused:
-                update(stream) { $0.removeData() }
+                stream.removeData()
                 stream.messages?.skipped = range.count
                 return used
             case .receipt(let receipt):
-                update(stream) { $0.removeData() }
+                stream.removeData()
                 stream.plan = .receipt(receipt)
                 stream.hasSizedReceipt = true
                 return used
@@ -300,7 +298,7 @@ extension HTTP2Session {
         let form = stream.messages?.call.form
         stream.plan = .skip
         stream.messages = nil
-        update(stream) { $0.removeData() }
+        stream.removeData()
         connection.context.service.cancel(stream.takePorts(), of: connection.flow)
         if let form, form.framing == .connectStream {
             engine.append(form.body(status), to: stream.number)

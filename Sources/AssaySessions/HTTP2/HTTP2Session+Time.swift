@@ -33,11 +33,7 @@ extension HTTP2Session {
     private func checkStreams(_ connection: Connection) {
         let now = connection.now
         for stream in streams.values {
-            if let receipt = stream.receipt {
-                receipt.measureRate(at: now)
-            } else {
-                stream.pace.rate.measure(stream.arrived, at: now)
-            }
+            stream.measureRate(at: now)
             if connection.reading.isHeld { stream.pace.didPause(stream.arrived, at: now) }
             refuseLate(stream, connection)
             let progress =
@@ -86,40 +82,27 @@ extension HTTP2Session {
         let isStream = stream.lines != nil || stream.messages != nil
         guard !stream.isComplete, !stream.isAnswered || isStream && stream.holdsPart else { return }
         if let deadline = stream.deadline(connection.limits), deadline <= now {
-            refuse(stream, .deadlineExceeded(stream.receipt?.id ?? stream.id), connection)
+            refuse(stream, .deadlineExceeded(stream.arrivingId), connection)
         } else if stream.pace.isSlow(stream.arrived, at: now, connection.limits) {
             connection.telemetry.logFault("a request arrived too slowly")
-            refuse(stream, .slow(stream.receipt?.id ?? stream.id), connection)
+            refuse(stream, .slow(stream.arrivingId), connection)
         }
     }
 
     private func refuse(
         _ stream: HTTP2Stream, _ refusal: ResponseHead, _ connection: Connection
     ) {
-        if let receipt = stream.receipt {
-            connection.context.service.drop(receipt, from: connection.flow)
-        } else if stream.messages != nil {
+        if stream.messages != nil, stream.receipt == nil {
             return end(stream, RPCStatus(HTTPProblem(refusal)), connection)
-        } else if case .lines(let style, _) = stream.plan {
-            return refuseLine(HTTPProblem(refusal), stream, style, connection)
         }
-        drop(stream)
-        connection.answerAtOnce(.verify, refusal)
+        refuseArriving(stream, refusal, connection)
     }
 
     /// The slowest stream that holds memory.
     private var slowest: (stream: HTTP2Stream, rate: Int)? {
         var found: (stream: HTTP2Stream, rate: Int)?
         for stream in streams.values where !stream.isComplete {
-            let rate: ArrivalRate
-            if let receipt = stream.receipt {
-                rate = receipt.rate
-            } else if stream.heldBytes > 0 {
-                rate = stream.pace.rate
-            } else {
-                continue
-            }
-            guard let slow = rate.slow, slow < found?.rate ?? .max else { continue }
+            guard let slow = stream.slowRate, slow < found?.rate ?? .max else { continue }
             found = (stream, slow)
         }
         return found
@@ -129,7 +112,7 @@ extension HTTP2Session {
 
     func refuseSlow(_ connection: Connection) {
         guard let stream = slowest?.stream else { return }
-        refuse(stream, .memoryExhausted(stream.receipt?.id ?? stream.id), connection)
+        refuse(stream, .memoryExhausted(stream.arrivingId), connection)
         connection.updateBudget()
     }
 }

@@ -25,10 +25,7 @@ final class HTTP2Session: RequestSession {
     private var givenUp: [WeakPort] = []
     /// Streams whose requests have not arrived.
     var arrivingCount = 0
-    /// Bytes that all streams hold of data that is read whole.
-    var collectedBytes = 0
-    /// A stream whose data is in received bytes.
-    var streamInPlace: HTTP2Stream?
+    let bodies = HTTPBodies()
     var end = End.none
     /// Answers that were given since the last write.
     var unwrittenAnswers = 0
@@ -70,7 +67,7 @@ final class HTTP2Session: RequestSession {
     /// Unwritten answers do not stop reading: they wait for the peer's windows, and what widens
     /// these is in what the peer sends.
     var held: SessionBytes {
-        let collected = collectedBytes
+        let collected = bodies.heldBytes
         return SessionBytes(
             heldBack: engine.unwrittenBytes, open: openBytes, engine: engine.heldBytes + eventBytes,
             collected: collected, isCollecting: collected > 0)
@@ -181,8 +178,7 @@ final class HTTP2Session: RequestSession {
 
     /// Drops the bytes whose events were taken.
     private func didTakeEvents(_ connection: Connection) {
-        if let stream = streamInPlace { update(stream) { $0.collect(limit: .max) } }
-        streamInPlace = nil
+        bodies.collect()
         connection.skip(received?.count ?? 0)
         received = nil
         eventBytes = 0
@@ -232,15 +228,8 @@ final class HTTP2Session: RequestSession {
                 next += 1
                 return true
             }
-            // As in HTTP/1.1, a request waits while too many are in flight.
-            guard !connection.isFull else {
-                connection.reading.awaitsAnswer = true
-                return false
-            }
-            guard target?.isLong != true || connection.context.turns.canAnswerAtLength else {
-                connection.reading.awaitsLongAnswer = true
-                return false
-            }
+            guard !connection.waitsForAnswer() else { return false }
+            if target?.isLong == true, connection.waitsForLongAnswer() { return false }
             next += 1
             begin(number, head, bytes, target, fault, connection)
         case .data(let number, let range): return take(range, number, connection)
@@ -267,12 +256,10 @@ final class HTTP2Session: RequestSession {
             engine.reset(number, .refusedStream)
             return touch(connection, answers: 0)
         }
-        var announced: Int?
-        if case .length(let length) = head.body { announced = length }
         let page = page(of: head, bytes.span, connection)
         let stream = HTTP2Stream(
             number, style(of: head, bytes.span, target, isHTTP2: true, from: page),
-            announced: announced, connection.stream.makeCollectedBytes(),
+            head.body, among: bodies, connection.stream.makeCollectedBytes(),
             began: connection.lastArrival, at: connection.now)
         streams[number] = stream
         arrivingCount += 1
@@ -322,37 +309,36 @@ final class HTTP2Session: RequestSession {
         stream.isComplete = true
         arrivingCount -= 1
         connection.telemetry.didReceive()
-        let plan = stream.plan
-        stream.plan = .skip
-        if case .lines(let style, _) = plan { return endLines(stream, style, connection) }
-        if stream.messages != nil {
-            if case .receipt(let receipt) = plan {
-                connection.context.service.drop(receipt, from: connection.flow)
-                stream.messages?.skipped = receipt.remaining
-            }
+        guard stream.messages == nil else {
+            dropReceipt(of: stream, connection)
+            stream.plan = .skip
             return endMessages(stream, connection)
         }
-        var body: SlabBytes?
-        update(stream) { body = $0.takeData() }
-        perform(plan, body, stream.id, connection)
+        didEndBody(of: stream, connection)
     }
 
-    /// Drops what has arrived of a request. The code that calls it drops the receipt itself.
+    /// After the receipt of a message the next message follows.
     func drop(_ stream: HTTP2Stream) {
         if let receipt = stream.receipt, stream.messages != nil {
             return endReceipt(stream, skipped: receipt.remaining)
         }
         stream.plan = .skip
-        update(stream) { $0.removeData() }
+        stream.removeData()
+    }
+
+    /// The rest of the body is dropped as it arrives.
+    func drop(
+        _ stream: HTTP2Stream, tooLarge problem: HTTPProblem, _ connection: Connection
+    ) {
+        drop(stream)
+        refuse(stream.id, problem, connection)
     }
 
     /// Drops a request that was given up, or forgets one that was answered.
     private func didClose(_ number: Int32, _ connection: Connection) {
         guard let stream = streams.removeValue(forKey: number) else { return }
         if !stream.isComplete { arrivingCount -= 1 }
-        if let receipt = stream.receipt {
-            connection.context.service.drop(receipt, from: connection.flow)
-        }
+        dropReceipt(of: stream, connection)
         drop(stream)
         givenUp += stream.takePorts()
         connection.updateBudget()
@@ -371,10 +357,6 @@ final class HTTP2Session: RequestSession {
     }
 
     func dropArriving(_ connection: Connection, _ refusal: ResponseHead?) {
-        for stream in streams.values {
-            guard let receipt = stream.receipt else { continue }
-            drop(stream)
-            connection.context.service.drop(receipt, from: connection.flow)
-        }
+        for stream in streams.values { dropReceipt(of: stream, connection) }
     }
 }

@@ -5,26 +5,17 @@ import AssayTelemetry
 import AssayWire
 
 /// A stream of HTTP/2: a request that is arriving, or whose answer is due or being written.
-final class HTTP2Stream {
+final class HTTP2Stream: HTTPExchange {
     /// Bytes that a stream counts for in the server's memory: itself, what nghttp2 has of it, and
     /// its entries in collections.
     static let memory = 2 << 10
 
     let number: Int32
-    /// When its head arrived, in milliseconds of the loop's clock.
-    let began: UInt64
     var style: HTTPResponseStyle
-    var plan = HTTPBodyPlan.skip
     /// The request has arrived.
     var isComplete = false
     /// The answer was given, or its head.
     var isAnswered = false
-    /// Bytes of the body that have arrived.
-    var arrived = 0
-    /// The size of the body; nil if it is unknown.
-    let announced: Int?
-    /// Whether the size of the receipt is known, apart from that of the body.
-    var hasSizedReceipt = false
     /// The answers of a batch, whose lines are requests of their own.
     var lines: HTTPResponseOrder?
     /// The messages of a call that has a stream of them.
@@ -35,29 +26,21 @@ final class HTTP2Stream {
     private var port: WeakPort?
     /// Those of its lines or messages, by id.
     private var ports: [UInt64: WeakPort] = [:]
-    /// Data that is read whole: in received bytes, or collected.
-    private var received: SlabBytes?
-    private var collected: CollectedBytes
     var pace: HTTP2Pace
 
     init(
-        _ number: Int32, _ style: HTTPResponseStyle, announced: Int?,
-        _ collected: consuming CollectedBytes, began: UInt64, at now: UInt64
+        _ number: Int32, _ style: HTTPResponseStyle, _ body: HTTPHead.Body,
+        among bodies: HTTPBodies, _ collected: consuming CollectedBytes, began: UInt64,
+        at now: UInt64
     ) {
         self.number = number
         self.style = style
-        self.announced = announced
-        self.collected = collected
-        self.began = began
         pace = HTTP2Pace(began: now)
+        super.init(UInt64(number), body, among: bodies, collected, began: began)
     }
 
-    var id: UInt64 { UInt64(number) }
-
-    /// The receipt that is verified as it arrives.
-    var receipt: ArrivingReceipt? {
-        if case .receipt(let receipt) = plan { receipt } else { nil }
-    }
+    /// The id of the request that is arriving: of the stream, or of a message on it.
+    var arrivingId: UInt64 { receipt?.id ?? id }
 
     /// When its answer would come too late; nil if that is unknown before it is complete.
     func deadline(_ limits: ServerLimits) -> UInt64? {
@@ -78,45 +61,6 @@ final class HTTP2Stream {
 
     /// Whether the client waits for news on it, or keeps it for later messages.
     var isSilent: Bool { messages?.isEmpty == true && !holdsPart }
-
-    // MARK: Data
-
-    /// Bytes of memory of data that is read whole.
-    var heldBytes: Int { (received?.count ?? 0) + collected.heldCount }
-    var dataCount: Int { (received?.count ?? 0) + collected.count }
-
-    /// Appends data. The first is not copied.
-    func append(_ data: SlabBytes, limit: Int) {
-        if dataCount == 0 {
-            received = data
-        } else {
-            collect(limit: limit)
-            collected.append(data.span, limit: limit)
-        }
-    }
-
-    /// Copies data out of received bytes, which a few bytes must not keep.
-    func collect(limit: Int) {
-        guard let bytes = received else { return }
-        received = nil
-        collected.append(bytes.span, limit: limit)
-    }
-
-    /// The data so far, without a copy.
-    var data: SlabBytes? { received ?? collected.bytes }
-
-    func takeData() -> SlabBytes? {
-        if let bytes = received {
-            received = nil
-            return bytes
-        }
-        return collected.take()
-    }
-
-    func removeData() {
-        received = nil
-        collected.removeAll()
-    }
 
     // MARK: Requests in flight
 
@@ -144,14 +88,12 @@ struct HTTP2Pace {
     private var lastData: UInt64
     /// Bytes that have arrived before.
     private var before = 0
-    var rate: ArrivalRate
     /// The bytes of the answer that were written, and those that were not, at this time.
     private var answer: (since: UInt64, written: Int, unwritten: Int)?
 
     init(began: UInt64) {
         since = began
         lastData = began
-        rate = ArrivalRate(at: began)
     }
 
     mutating func didReceive(at now: UInt64) { lastData = now }

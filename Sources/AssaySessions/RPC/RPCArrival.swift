@@ -12,6 +12,8 @@ struct RPCArrival: Sendable {
     /// The end of the message, counted from the start of the body; nil if it is unknown.
     private var end: Int?
     private var hasPrefix = false
+    /// Whether the call has arrived, without which the kind of the evidence is unknown.
+    private var hasCall = false
 
     /// - Parameter bodyBytes: the size of the body; nil if it is unknown.
     /// - Parameter headLimit: bytes of the fields before the evidence.
@@ -22,6 +24,9 @@ struct RPCArrival: Sendable {
         reader = FieldReader(at: hasFrames ? RPCFrame.prefixBytes : 0)
         end = bodyBytes
     }
+
+    /// VerifyCall, in a VerifyRequest and in a VerifyStreamRequest.
+    private static let callField = 5
 
     /// Whether a message in this form can hold evidence that is verified as it arrives.
     static func canStream(_ form: RPCForm) -> Bool {
@@ -56,11 +61,12 @@ struct RPCArrival: Sendable {
             }
             guard let field else { return reader.position > headLimit ? .whole : .needMore }
             if field.number == MessageCodec.evidenceField, case .bytes(let range) = field.value {
-                guard end == nil || end == range.upperBound else { return .whole }
+                guard end == range.upperBound || end == nil && hasCall else { return .whole }
                 return .evidence(head: head(bytes, before: field.range.lowerBound), range)
             }
             // Longer heads are refused when the message is whole.
             guard field.range.upperBound <= headLimit else { return .whole }
+            if field.number == Self.callField { hasCall = true }
             reader.skip(field)
         }
     }
