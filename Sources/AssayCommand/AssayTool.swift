@@ -10,14 +10,10 @@ package enum AssayProgram {
         do {
             // Before Dispatch starts: a new program inherits the signals that its threads block.
             try DevelopmentTool.takeOver(for: arguments)
-            guard let completions = DevelopmentCompletions.script(for: arguments) else {
-                AssayTool.launch()
-            }
-            try Output.content(Array(completions.utf8), isText: true)
-            AssayTool.exit()
         } catch {
             AssayTool.leave(error)
         }
+        AssayTool.launch()
     }
 }
 
@@ -70,4 +66,8 @@ struct AssayTool: CommandLineTool {
                 ]),
             CommandGroup(name: "Other", subcommands: [VersionCommand.self]),
         ])
+
+    static func shellCompletions(for shell: CompletionShell) -> String {
+        DevelopmentCompletions.added(to: completions(byArgumentParser: shell), for: shell)
+    }
 }

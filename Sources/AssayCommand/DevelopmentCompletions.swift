@@ -4,14 +4,8 @@ import AssayCommandLine
 /// The completions of `assay mint`, `store` and `load`: those of `assay-dev`, where it is on the
 /// PATH. ArgumentParser completes a command's own arguments only.
 enum DevelopmentCompletions {
-    /// The whole script for `--generate-completion-script SHELL`; nil for other arguments.
-    ///
-    /// - Parameter arguments: the arguments without the program's name.
-    static func script(for arguments: [String]) -> String? {
-        guard arguments.count == 2, arguments[0] == "--generate-completion-script",
-            let shell = CompletionShell(rawValue: arguments[1])
-        else { return nil }
-        let script = AssayTool.completionScript(for: shell)
+    /// Adds them to the script of the tool's own commands.
+    static func added(to script: String, for shell: CompletionShell) -> String {
         switch shell {
         case .fish: return script + fish
         case .zsh:

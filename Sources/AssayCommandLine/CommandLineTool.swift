@@ -4,7 +4,10 @@ import AssayIO
 import Dispatch
 
 /// The root command of an executable. Each subcommand has a file of its own.
-package protocol CommandLineTool: AsyncParsableCommand {}
+package protocol CommandLineTool: AsyncParsableCommand {
+    /// The script for `--generate-completion-script SHELL`.
+    static func shellCompletions(for shell: CompletionShell) -> String
+}
 
 extension CommandLineTool {
     /// The executable's name.
@@ -40,6 +43,9 @@ extension CommandLineTool {
         precondition(OpenSSLMemory.endWhenExhausted())
         do {
             let words = Array(CommandLine.arguments.dropFirst())
+            if let shell = shellToComplete(words) {
+                return try Output.content(Array(shellCompletions(for: shell).utf8), isText: true)
+            }
             try checkCommandNames(words)
             var command = try parseAsRoot(words)
             if var command = command as? any AsyncParsableCommand {

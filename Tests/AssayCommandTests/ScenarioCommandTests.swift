@@ -45,6 +45,38 @@ struct ScenarioCommandTests {
         }
     }
 
+    @Test(
+        "fish completes the names of scenarios, without a prompt too",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: fish)))
+    func fishCompletions() throws {
+        var scripts: [String] = []
+        for program in ["assay", "assay-dev"] {
+            let made = try Tool.run(
+                program: Self.toolFolder + "/" + program,
+                ["--generate-completion-script", "fish"])
+            scripts.append(folder.write(program + ".fish", made.output))
+        }
+        for words in ["assay mint scenario", "assay store --customer", "assay-dev mint scenario"] {
+            let shell = try Tool.run(
+                program: Self.fish,
+                [
+                    "--no-config", "-c",
+                    """
+                    source \(scripts[0]); source \(scripts[1])
+                    complete -C '\(words) grace-period-r' | string split -f 1 \\t
+                    """,
+                ],
+                environment: [
+                    "PATH": "\(Self.toolFolder):/usr/bin:/bin", "HOME": folder("home"),
+                ])
+            #expect(
+                shell.output == "grace-period-recovery\n" && shell.error.isEmpty,
+                "\(words): \(shell.error)")
+        }
+    }
+
+    private static let fish = "/usr/bin/fish"
+
     private static var toolFolder: String {
         String(Tool.path.prefix(upTo: Tool.path.lastIndex(of: "/")!))
     }
