@@ -56,6 +56,10 @@ struct OpenAPITests {
         let lists: [(String, [String])] = [
             ("Kind", kinds), ("KindOrAuto", kinds + ["auto"]),
             ("Verdict", (1...15).compactMap { Verdict(rawValue: $0)?.name }),
+            (
+                "KindOfAnyAccount",
+                EvidenceKind.allCases.filter { $0.store != .apple }.map(\.name) + ["auto"]
+            ),
             ("Environment", StoreEnvironment.known.map(\.rawValue)),
         ]
         for (name, values) in lists {
@@ -158,6 +162,58 @@ struct OpenAPITests {
                 #expect(Self.names(schema["properties"]).sorted() == names, "\(body)")
                 #expect(names.count > 2)
                 #expect(schema["additionalProperties"]?.bool == false)
+            }
+        }
+    }
+
+    /// Requests that expect an account, with what they name it.
+    private static let accountQuestions: [(path: String, schema: String, kind: String)] = [
+        ("/v1/verify", "VerifyRequest", "transaction"),
+        ("/v1/verify", "VerifyRequest", "google-purchase"),
+        ("/v1/entitlements", "EntitlementsRequest", "transaction"),
+        ("/v1/entitlements", "EntitlementsRequest", "google-purchase"),
+        ("/v1/entitlements", "EntitlementsRequest", "auto"),
+        ("/v1/fetch", "FetchRequest", ""),
+    ]
+
+    private static func bodies(_ path: String, kind: String, account: String) -> [String] {
+        let evidence = #""kind":"\#(kind)","evidence":"AAAA""#
+        let expectations = #""expectations":{"appAccountToken":"\#(account)"}"#
+        let policy = #""policy":{"expectedAppAccountToken":"\#(account)"}"#
+        return switch path {
+        case "/v1/verify": ["{\(evidence),\(expectations)}"]
+        case "/v1/fetch": [#"{"transactionId":"1","app":"game",\#(policy)}"#]
+        default: [expectations, policy].map { "{\"items\":[{\(evidence)}],\($0)}" }
+        }
+    }
+
+    @Test("an account of the App Store is a UUID, in the document and for the listener")
+    func accounts() throws {
+        let accounts = [
+            "7e3fb204-2a9c-4b1f-9c57-0c3c5f1e2a10", "7E3FB204-2A9C-4B1F-9C57-0C3C5F1E2A10",
+            "00000000-0000-0000-0000-000000000000",
+            // Rejected neighbours.
+            "7e3fb204-2a9c-4b1f-9c57-0c3c5f1e2a1", "7e3fb204-2a9c-4b1f-9c57-0c3c5f1e2a100",
+            "7e3fb2042a9c4b1f9c570c3c5f1e2a10", "7e3fb204-2a9c-4b1f-9c57-0c3c5f1e2a1g",
+            "{7e3fb204-2a9c-4b1f-9c57-0c3c5f1e2a10}", "user-123", "",
+        ]
+        try withHTTPServer {
+            $0.ask(ScriptedFetcher(ScriptedFetcher.answer))
+        } _: { _, endpoint in
+            let client = try HTTPClient(endpoint)
+            for (path, name, kind) in Self.accountQuestions {
+                for (index, account) in accounts.enumerated() {
+                    for body in Self.bodies(path, kind: kind, account: account) {
+                        let answer = try client.ask(HTTPClient.post(path, json: body))
+                        let text = try JSONDocument.parse(Array(body.utf8))
+                        let faults = schema.faults(text.root, component(name))
+                        #expect(
+                            (answer.status == 400) == !faults.isEmpty,
+                            "\(body): \(answer.status) \(faults)")
+                        let isOfAny = kind == "google-purchase" || kind == "auto"
+                        #expect(faults.isEmpty == (index < 3 || isOfAny && account != ""))
+                    }
+                }
             }
         }
     }
