@@ -177,7 +177,7 @@ struct StoreCommand: ParsableCommand {
         do throws(MintError) {
             if let start { first = start.timestamp } else { first = try authority.firstDay }
         } catch {
-            throw Failure("the authority in \(ca) can't be used: \(error.reason)")
+            throw Failure("the authority in \(ca) can't be used: \(error.message)")
         }
         return StoreSettings(
             authority: authority, bundleId: bundleId, appAppleId: appAppleId, start: first,

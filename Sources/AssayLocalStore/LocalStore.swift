@@ -132,7 +132,7 @@ package struct LocalStore: Sendable {
                 scenario, identity: identity, minter: minter, start: now)
             customers.append(StoreCustomer(number: number, environment: environment, life: life))
         } catch {
-            throw StoreProblem("the scenario \(scenario.name) can't be played: \(error.sentence)")
+            throw StoreProblem("the scenario \(scenario.name) can't be played: \(error.message)")
         }
         move(to: now)
         return number
@@ -168,21 +168,5 @@ struct StoreCustomer: Sendable {
 
     func transactions(_ environment: APIEnvironment) -> [StoredTransaction] {
         life.transactions.filter { $0.environment == environment.rawValue }
-    }
-}
-
-extension MintError {
-    /// The reason, for a scenario that a call brought.
-    var sentence: String {
-        switch self {
-        case .malformedScenario(let reason): "it is not a scenario: \(reason)"
-        case .unknownMember(let name, let location, _): "\(location): unknown \"\(name)\""
-        case .invalidMember(let location, let reason): "\(location) \(reason)"
-        case .keyGenerationFailed, .noRandomness, .signingFailed: "OpenSSL could not sign"
-        case .missingFile(let name), .malformedFile(let name), .keyMismatch(let name),
-            .foreignCertificate(let name), .missingIssuerKey(let name):
-            "the authority's \(name) can't be used"
-        case .notAToken: "its evidence is not a token"
-        }
     }
 }

@@ -122,7 +122,7 @@ struct ScenarioFormatTests {
     func json() {
         for text in ["", "{", Self.file() + "}", #"{"name": "a", "name": "b"}"#] {
             let error = #expect(throws: MintError.self) { try Self.mint(text) }
-            if case .malformedScenario = error { continue }
+            if error?.reason == .malformedScenario { continue }
             Issue.record("\(text): \(String(describing: error))")
         }
     }
@@ -150,7 +150,7 @@ struct ScenarioFormatTests {
         for time in ["-3d", "800d"] {
             let text = Self.file().replacing(#""at": "0d""#, with: "\"at\": \"\(time)\"")
             let error = #expect(throws: MintError.self) { try Self.mint(text) }
-            if case .invalidMember("steps[0].at", _) = error { continue }
+            if error?.reason == .invalidMember, error?.location == "steps[0].at" { continue }
             Issue.record("\(time): \(String(describing: error))")
         }
     }

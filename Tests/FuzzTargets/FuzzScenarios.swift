@@ -24,14 +24,14 @@ extension FuzzTarget {
                     let isJSON = (try? JSONDocument.parse(step.expected, limit: .max)) != nil
                     precondition(isJSON, "the expected answer is not JSON")
                 }
-            } catch .invalidMember(let location, _) {
-                precondition(!location.isEmpty, "refused without a location")
-            } catch .unknownMember(_, let location, _) {
-                precondition(!location.isEmpty, "refused without a location")
-            } catch .malformedScenario(let reason) {
-                precondition(!reason.isEmpty, "refused without a reason")
             } catch {
-                preconditionFailure("\(error)")
+                switch error.reason {
+                case .invalidMember, .unknownMember:
+                    precondition(error.location?.isEmpty == false, "refused without a location")
+                case .malformedScenario: break
+                default: preconditionFailure("\(error)")
+                }
+                precondition(!error.message.isEmpty, "refused without a message")
             }
         }
     }

@@ -112,7 +112,7 @@ struct LoadEvidenceOptions: ParsableArguments {
             }
             return groups
         } catch {
-            throw Failure("can't mint: \(error.reason)")
+            throw Failure("can't mint: \(error.message)")
         }
     }
 

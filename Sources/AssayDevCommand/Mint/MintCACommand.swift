@@ -35,7 +35,7 @@ struct MintCACommand: ParsableCommand {
             let now = date?.timestamp ?? .now
             files = try DevelopmentCA.make(at: now).files() + ReceiptCA.make(at: now).files()
         } catch {
-            throw Failure("can't make an authority: \(error.reason)")
+            throw Failure("can't make an authority: \(error.message)")
         }
         try write(files)
     }

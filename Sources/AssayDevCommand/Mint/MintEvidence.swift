@@ -39,7 +39,7 @@ extension MintEvidence {
                 let payload = if let given { given } else { try Self.sample(values, minter) }
                 token = try minter.sign(payload)
             } catch {
-                throw Failure("can't sign: \(error.reason)")
+                throw Failure("can't sign: \(error.message)")
             }
             let (content, suffix) = form(token)
             if options.output == "-" {

@@ -94,7 +94,7 @@ struct MintGoogleNotification: ParsableCommand {
             do throws(MintError) {
                 push = try minter.push(body, claims)
             } catch {
-                throw Failure("can't sign: \(error.reason)")
+                throw Failure("can't sign: \(error.message)")
             }
             try Output.line(push)
         }

@@ -14,7 +14,7 @@ extension MintHarmonyEvidence {
         do throws(MintError) {
             return Minter(try authority.issueHarmonyChain(at: .now))
         } catch {
-            throw Failure("can't issue a leaf: \(error.reason)")
+            throw Failure("can't issue a leaf: \(error.message)")
         }
     }
 }

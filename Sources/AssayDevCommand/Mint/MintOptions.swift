@@ -89,7 +89,7 @@ extension DevelopmentCA {
         do throws(MintError) {
             return try DevelopmentCA(files: files)
         } catch {
-            throw Failure("the authority in \(folder) can't be used: \(error.reason)")
+            throw Failure("the authority in \(folder) can't be used: \(error.message)")
         }
     }
 }
@@ -122,28 +122,5 @@ struct SampleValues {
             }
         }
         return writer.text
-    }
-}
-
-extension MintError {
-    /// The reason in plain words, with the remedy if there is one.
-    var reason: String {
-        switch self {
-        case .keyGenerationFailed: "OpenSSL failed to generate a key"
-        case .noRandomness: "OpenSSL has no random bytes"
-        case .signingFailed: "OpenSSL failed to sign"
-        case .missingFile(let name): "\(name) is missing"
-        case .malformedFile(let name):
-            "\(name) is not the PEM of a certificate or of an unencrypted private key"
-        case .keyMismatch(let name): "\(name) is not the key of its certificate"
-        case .foreignCertificate(let name):
-            "\(name) was not made by 'assay mint ca': Apple's evidence can't be minted"
-        case .notAToken(let kind): "a \(kind.name) is not a JWS"
-        case .malformedScenario(let reason): "it is not a scenario: \(reason)"
-        case .unknownMember(let name, let location, let known):
-            "\(location): unknown \"\(name)\": " + Suggestion.remedy(for: name, among: known)
-        case .invalidMember(let location, let reason): "\(location) \(reason)"
-        case .missingIssuerKey(let name): "\(name) is missing: it must sign"
-        }
     }
 }

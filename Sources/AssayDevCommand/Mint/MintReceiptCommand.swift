@@ -132,7 +132,7 @@ struct MintReceiptCommand: ParsableCommand {
                     try minter.sign(sample.payload)
                 }
         } catch {
-            throw Failure("can't sign: \(error.reason)")
+            throw Failure("can't sign: \(error.message)")
         }
         // A receipt without records has about 4,700 bytes.
         if let size, receipt.count > size, size < Self.recordSize * 20 {
@@ -174,7 +174,7 @@ extension ReceiptCA {
         do throws(MintError) {
             return try ReceiptCA(files: files)
         } catch {
-            throw Failure("the authority for receipts in \(folder) can't be used: \(error.reason)")
+            throw Failure("the authority for receipts in \(folder) can't be used: \(error.message)")
         }
     }
 }

@@ -136,7 +136,7 @@ struct MintScenarioCommand: ParsableCommand {
         _ name: String, _ body: () throws(MintError) -> Result
     ) throws -> Result {
         do throws(MintError) { return try body() } catch {
-            throw Failure("can't mint \(name): \(error.reason)")
+            throw Failure("can't mint \(name): \(error.message)")
         }
     }
 

@@ -80,7 +80,7 @@ struct MintPurchaseOptions: ParsableArguments {
             do throws(MintError) {
                 evidence = try sign(minter, given, index)
             } catch {
-                throw Failure("can't sign: \(error.reason)")
+                throw Failure("can't sign: \(error.message)")
             }
             try Output.line(evidence)
         }
@@ -114,14 +114,14 @@ extension StoreMinter {
         do throws(MintError) {
             if let content { return try StoreMinter(pem: content, named: name) }
         } catch {
-            throw Failure("the key in \(ca) can't be used: \(error.reason)")
+            throw Failure("the key in \(ca) can't be used: \(error.message)")
         }
         let (minter, pem): (StoreMinter, [UInt8])
         do throws(MintError) {
             let made = try StoreMinter()
             (minter, pem) = (made, try made.pem())
         } catch {
-            throw Failure("can't make a key: \(error.reason)")
+            throw Failure("can't make a key: \(error.message)")
         }
         try Folder.make(ca)
         try Folder.add(name, pem, to: ca, mode: 0o600)

@@ -203,7 +203,7 @@ extension LocalStore {
                 scenario = try Scenario(json: value.raw)
             }
         } catch {
-            throw StoreProblem("the scenario can't be used: \(error.sentence)")
+            throw StoreProblem("the scenario can't be used: \(error.message)")
         }
         beginMove(to: now)
         let number = try add(scenario, environment)

@@ -219,7 +219,7 @@ extension LocalStore {
                 answer.member("signedPayload", String(decoding: token, as: UTF8.self))
             }
         } catch {
-            throw StoreProblem("the request can't be signed: \(error.sentence)")
+            throw StoreProblem("the request can't be signed: \(error.message)")
         }
     }
 }

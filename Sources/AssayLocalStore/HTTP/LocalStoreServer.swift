@@ -73,7 +73,7 @@ package final class LocalStoreServer: Sendable {
     ) throws(LocalStoreError) -> LocalStore {
         let new: LocalStore
         do throws(MintError) { new = try LocalStore(settings) } catch {
-            throw .unusable(error.sentence)
+            throw .unusable(error.message)
         }
         let kept = journal?.inputs ?? []
         let added =

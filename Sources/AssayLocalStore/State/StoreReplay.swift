@@ -34,7 +34,7 @@ struct StoreReplay {
 
     private static func scenario(_ source: [UInt8]) throws(StoreProblem) -> Scenario {
         do throws(MintError) { return try Scenario(json: source) } catch {
-            throw StoreProblem("a scenario can't be read: \(error.sentence)")
+            throw StoreProblem("a scenario can't be read: \(error.message)")
         }
     }
 }

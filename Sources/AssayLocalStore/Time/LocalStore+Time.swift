@@ -82,7 +82,7 @@ extension LocalStore {
                 send(notification, customer: customer.number)
             }
         } catch {
-            problem = "customer \(customer.number): \(error.sentence)"
+            problem = "customer \(customer.number): \(error.message)"
         }
         return true
     }
