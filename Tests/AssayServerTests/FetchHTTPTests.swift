@@ -82,7 +82,7 @@ import Testing
             (.unavailable, 503, true), (.deadlineExceeded, 504, false),
             (.notVerified, 502, false), (.cancelled, 500, false),
         ]
-        #expect(Set(table.map(\.0)) == Set(FetchError.Reason.allCases))
+        #expect(Set(table.map(\.0)) == FetchError.Reason.all)
         for (reason, status, retries) in table {
             let fetcher = ScriptedFetcher { _ throws(FetchError) in
                 throw FetchError(

@@ -53,7 +53,7 @@ import Testing
             (.notVerified, .dataLoss, false),
             (.cancelled, .cancelled, false),
         ]
-        #expect(Set(table.map(\.0)) == Set(FetchError.Reason.allCases))
+        #expect(Set(table.map(\.0)) == FetchError.Reason.all)
         for (reason, status, retries) in table {
             for pause: UInt32? in [nil, 4_200] {
                 let fetcher = ScriptedFetcher { _ throws(FetchError) in

@@ -194,7 +194,7 @@ final class RevocationKeeper {
         }
         switch result {
         case .failure(let error):
-            didFail(id, RevocationReport.Outcome(error), error.description)
+            didFail(id, RevocationReport.Outcome(error), error.message)
         case .success(let answer):
             accept(answer, for: cell, isList: isList)
         }
@@ -296,22 +296,11 @@ enum RevocationEvent: Equatable {
 
 extension RevocationReport.Outcome {
     init(_ error: RevocationRequestError) {
-        switch error {
+        switch error.reason {
         case .timedOut: self = .timedOut
         case .tooLarge: self = .tooLarge
         case .status: self = .httpStatus
-        case .failed: self = .unreachable
-        }
-    }
-}
-
-extension RevocationRequestError: CustomStringConvertible {
-    public var description: String {
-        switch self {
-        case .timedOut: "no answer in time"
-        case .tooLarge: "the answer is too large"
-        case .status(let status): "the host answered with the status \(status) of HTTP"
-        case .failed(let reason): reason
+        default: self = .unreachable
         }
     }
 }

@@ -286,6 +286,7 @@ extension ResponseHead {
             case .deadlineExceeded: (.deadlineExceeded, 0)
             case .notVerified: (.dataLoss, 0)
             case .cancelled: (.cancelled, 0)
+            default: (.internal, 0)
             }
         // The reason says whether a retry can help; the App Store says how long to wait.
         self.init(

@@ -20,26 +20,36 @@ public protocol Fetcher: Sendable {
 
 /// The reason why a fetch has no answer, in words for the client. Contains no key and no token.
 public struct FetchError: Error, Hashable, Sendable {
-    /// The kinds of reasons.
-    public enum Reason: Sendable, CaseIterable {
+    /// The kinds of reasons. A later version can add some, so a switch needs a default.
+    public struct Reason: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+
+        private init(_ name: String) { description = name }
+
         /// The App Store did not accept the server's key, or the key can't be used.
-        case keyNotAccepted
+        public static let keyNotAccepted = Reason("keyNotAccepted")
         /// No environment knows the transaction.
-        case unknownTransaction
+        public static let unknownTransaction = Reason("unknownTransaction")
         /// The App Store refused the request for another reason, or an argument can't be sent.
-        case refused
+        public static let refused = Reason("refused")
         /// The rate limit of the App Store, or of the fetcher.
-        case rateLimited
+        public static let rateLimited = Reason("rateLimited")
         /// The customer's lists exceed the limit of pages or bytes.
-        case tooLarge
+        public static let tooLarge = Reason("tooLarge")
         /// The App Store failed or could not be reached.
-        case unavailable
+        public static let unavailable = Reason("unavailable")
         /// The time passed.
-        case deadlineExceeded
+        public static let deadlineExceeded = Reason("deadlineExceeded")
         /// An answer did not verify, or is not as documented.
-        case notVerified
+        public static let notVerified = Reason("notVerified")
         /// The task was cancelled.
-        case cancelled
+        public static let cancelled = Reason("cancelled")
+
+        /// All reasons, for the tests that compare each with its status.
+        package static let all: Set<Reason> = [
+            .keyNotAccepted, .unknownTransaction, .refused, .rateLimited, .tooLarge, .unavailable,
+            .deadlineExceeded, .notVerified, .cancelled,
+        ]
     }
 
     /// The kind of the reason.
@@ -61,6 +71,10 @@ public struct FetchError: Error, Hashable, Sendable {
         self.appStoreCode = appStoreCode
         self.retryAfterMilliseconds = retryAfterMilliseconds
     }
+}
+
+extension FetchError: CustomStringConvertible {
+    public var description: String { message }
 }
 
 /// What a fetcher asked of the App Store. The labels are closed sets.

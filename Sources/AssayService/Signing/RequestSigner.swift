@@ -38,9 +38,38 @@ public enum SignatureKind: String, Sendable, CaseIterable {
 }
 
 /// The reason why there is no signature, in words for the client. Contains no key.
-public enum SigningFailure: Error, Hashable, Sendable {
-    /// A member of the request breaks a rule; the text names it.
-    case invalidRequest(String)
+public struct SigningFailure: Error, Hashable, Sendable {
+    /// The kinds of reasons. A later version can add some, so a switch needs a default.
+    public struct Reason: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+
+        private init(_ name: String) { description = name }
+
+        /// A member of the request breaks a rule; the message names it.
+        public static let invalidRequest = Reason("invalidRequest")
+        /// The key can't sign.
+        public static let unusableKey = Reason("unusableKey")
+    }
+
+    /// The kind of the reason.
+    public let reason: Reason
+    /// What is wrong, and what to do.
+    public let message: String
+
+    private init(_ reason: Reason, _ message: String) {
+        self.reason = reason
+        self.message = message
+    }
+
+    /// A member of the request breaks a rule; the message names it.
+    public static func invalidRequest(_ message: String) -> Self {
+        Self(.invalidRequest, message)
+    }
+
     /// The key can't sign.
-    case unusableKey(String)
+    public static func unusableKey(_ message: String) -> Self { Self(.unusableKey, message) }
+}
+
+extension SigningFailure: CustomStringConvertible {
+    public var description: String { message }
 }

@@ -71,9 +71,9 @@ extension HTTPParameters {
 
 extension HTTPProblem {
     init(_ failure: SigningFailure) {
-        switch failure {
-        case .invalidRequest(let reason): self.init(400, .invalidArgument, reason)
-        case .unusableKey(let reason): self.init(500, .failedPrecondition, reason)
+        switch failure.reason {
+        case .invalidRequest: self.init(400, .invalidArgument, failure.message)
+        default: self.init(500, .failedPrecondition, failure.message)
         }
     }
 
