@@ -1,14 +1,14 @@
 import AssayHTTP
-public import AssayIO
-public import AssayServer
+package import AssayIO
+package import AssayServer
 
 /// Serves the state of the server to operators and their tools: health, metrics and a status
 /// page.
 ///
 /// Runs on its own thread and reads what the server publishes. Neither waits for the other.
-public final class AdminServer: Sendable {
+package final class AdminServer: Sendable {
     /// The listening address, with the port that the system chose.
-    public let endpoint: Endpoint
+    package let endpoint: Endpoint
     private let loop: EventLoop
     private let handler: LoopBound<AdminHandler>
     private let server: LoopBound<HTTPServer>
@@ -19,7 +19,7 @@ public final class AdminServer: Sendable {
     ///   contain no client secrets, but are not meant for the public either.
     /// - Parameter explains: Whether `/explain` verifies evidence and shows why it gets its
     ///   verdict. Explanations are made one at a time, on a thread of their own.
-    public convenience init(
+    package convenience init(
         at endpoint: Endpoint, of monitor: ServerMonitor, allowsAnyAddress: Bool = false,
         explains: Bool = false
     ) throws(AdminError) {
@@ -70,7 +70,7 @@ public final class AdminServer: Sendable {
     }
 
     /// Throws if the endpoint is not a valid address for the admin listener.
-    public static func check(
+    package static func check(
         _ endpoint: Endpoint, allowsAnyAddress: Bool
     ) throws(AdminError) {
         switch endpoint {
@@ -83,7 +83,7 @@ public final class AdminServer: Sendable {
 
     /// Closes the listener and all connections. A page that is being made is finished first. Call
     /// it once.
-    public func stop() {
+    package func stop() {
         let (handler, server) = (handler, server)
         // Fails only if the loop has stopped before.
         try? loop.call { () throws(LoopError) in
@@ -114,7 +114,7 @@ extension HTTPServerLimits {
 }
 
 /// The reason why the admin listener did not start.
-public enum AdminError: Error, Equatable, Sendable {
+package enum AdminError: Error, Equatable, Sendable {
     /// The address is neither `tcp://` nor `unix:`.
     case notOffered(Endpoint)
     /// Other machines could reach the address, and the configuration does not allow that.
@@ -126,7 +126,7 @@ public enum AdminError: Error, Equatable, Sendable {
 }
 
 extension AdminError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .notOffered(let endpoint):
             "the admin address can't be \(endpoint): write tcp://HOST:PORT or unix:PATH"

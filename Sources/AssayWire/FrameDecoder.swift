@@ -12,18 +12,18 @@
 /// case .fault(let fault): answer it; if `fault.skip` is set, drop that many bytes, else close
 /// }
 /// ```
-public struct FrameDecoder: Sendable {
+package struct FrameDecoder: Sendable {
     /// Bytes before the head: the two length fields.
-    public static let prefixBytes = 8
+    package static let prefixBytes = 8
 
     /// The size limits of a frame.
-    public let limits: FrameLimits
+    package let limits: FrameLimits
     /// Whether `next` returns `.head` while the body is incomplete. If false, it returns
     /// `.needMore`.
-    public var reportsHeads: Bool
+    package var reportsHeads: Bool
 
     /// - Precondition: `limits.frameBytes` is at most `FrameLimits.largestFrame`.
-    public init(limits: FrameLimits = .request, reportsHeads: Bool = false) {
+    package init(limits: FrameLimits = .request, reportsHeads: Bool = false) {
         precondition(
             limits.frameBytes <= FrameLimits.largestFrame, "a frame limit above the largest frame")
         self.limits = limits
@@ -31,17 +31,17 @@ public struct FrameDecoder: Sendable {
     }
 
     /// The position of a frame in the examined bytes.
-    public struct Frame: Hashable, Sendable {
+    package struct Frame: Hashable, Sendable {
         /// The range of the head.
-        public let head: Range<Int>
+        package let head: Range<Int>
         /// The range of the body.
-        public let body: Range<Int>
+        package let body: Range<Int>
         /// One past the frame's last byte, where the next frame begins.
-        public var end: Int { body.upperBound }
+        package var end: Int { body.upperBound }
     }
 
     /// The result of one step.
-    public enum Step: Equatable, Sendable {
+    package enum Step: Equatable, Sendable {
         /// At least `minimum` bytes, counted from the first, are needed for another result.
         case needMore(minimum: Int)
         /// A whole frame.
@@ -54,7 +54,7 @@ public struct FrameDecoder: Sendable {
     }
 
     /// Examines the bytes, the first of which begins a frame.
-    public func next(in bytes: Span<UInt8>) -> Step {
+    package func next(in bytes: Span<UInt8>) -> Step {
         guard bytes.count >= 4 else {
             // Detected from a few bytes, since such a peer can be waiting for an answer.
             if let other = ForeignProtocol(bytes) { return .fault(.foreign(other)) }
@@ -92,7 +92,7 @@ public struct FrameDecoder: Sendable {
 }
 
 /// Why bytes are not a valid frame.
-public enum FrameFault: Error, Hashable, Sendable {
+package enum FrameFault: Error, Hashable, Sendable {
     /// The length field exceeds the limit.
     case frameTooLarge(length: Int, limit: Int)
     /// The length field does not cover the head length field.
@@ -107,13 +107,13 @@ public enum FrameFault: Error, Hashable, Sendable {
 
     /// Bytes to drop, counted from the frame's first, to reach the next frame; nil if the stream
     /// can't continue, because the position of the next frame is unknown.
-    public var skip: Int? {
+    package var skip: Int? {
         if case .headTooLarge(_, _, let skip) = self { skip } else { nil }
     }
 }
 
 extension FrameFault: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .frameTooLarge(let length, let limit):
             "a frame of \(length) bytes is above the limit of \(limit)"

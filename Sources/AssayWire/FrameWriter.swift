@@ -1,7 +1,7 @@
 /// Writes frames.
-public enum FrameWriter {
+package enum FrameWriter {
     /// Appends a frame.
-    public static func append(head: Span<UInt8>, body: Span<UInt8>, to output: inout [UInt8]) {
+    package static func append(head: Span<UInt8>, body: Span<UInt8>, to output: inout [UInt8]) {
         appendPrefix(headBytes: head.count, bodyBytes: body.count, to: &output)
         append(head, to: &output)
         append(body, to: &output)
@@ -9,7 +9,7 @@ public enum FrameWriter {
 
     /// Appends the two length fields that precede a head. The caller appends or sends head and
     /// body.
-    public static func appendPrefix(headBytes: Int, bodyBytes: Int, to output: inout [UInt8]) {
+    package static func appendPrefix(headBytes: Int, bodyBytes: Int, to output: inout [UInt8]) {
         precondition(
             headBytes >= 0 && bodyBytes >= 0 && 4 + headBytes + bodyBytes <= Int(UInt32.max),
             "a frame's length has 32 bits")

@@ -1,17 +1,17 @@
 /// The head of a response without a body, encoded except for its id.
-public struct PreparedAnswer: Sendable {
+package struct PreparedAnswer: Sendable {
     /// All encoded fields after the first, which is the id.
     private let rest: [UInt8]
 
     /// Encodes the head once.
-    public init(_ head: ResponseHead, by codec: MessageCodec) {
+    package init(_ head: ResponseHead, by codec: MessageCodec) {
         var encoded: [UInt8] = []
         codec.encode(head, into: &encoded)
         rest = Array(encoded.dropFirst(1 + MessageWriter.varintBytes(head.id)))
     }
 
     /// Appends the response frame for the request with this id.
-    public func append(answering id: UInt64, to output: inout [UInt8]) {
+    package func append(answering id: UInt64, to output: inout [UInt8]) {
         FrameWriter.appendPrefix(
             headBytes: 1 + MessageWriter.varintBytes(id) + rest.count, bodyBytes: 0, to: &output)
         output.append(MessageCodec.idTag)

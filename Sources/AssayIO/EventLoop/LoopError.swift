@@ -1,7 +1,7 @@
 import CLibuv
 
 /// Why an operation of a loop, stream or listener failed. Replaces libuv's error numbers.
-public enum LoopError: Error, Hashable, Sendable {
+package enum LoopError: Error, Hashable, Sendable {
     /// Another process listens on the address.
     case addressInUse
     /// The address belongs to no interface of this machine, or is not one to connect to.
@@ -77,7 +77,7 @@ public enum LoopError: Error, Hashable, Sendable {
 }
 
 extension LoopError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .addressInUse: "the address is in use"
         case .addressNotAvailable: "the address is not available on this machine"

@@ -1,9 +1,9 @@
-public import AssayModels
+package import AssayModels
 import CAssayProto
 
 /// Encodes and decodes heads as protobuf. Use one per thread: its memory is reused for each
 /// message.
-public final class MessageCodec {
+package final class MessageCodec {
     /// Memory that a received message can use per byte of its size. Heads full of short strings
     /// need about 8; a flood of empty fields needs 20 and more, and is rejected.
     static let memoryPerByte = 16
@@ -17,7 +17,7 @@ public final class MessageCodec {
     private let memoryPerByte: Int
 
     /// Creates a codec with the default memory limits.
-    public convenience init() {
+    package convenience init() {
         self.init(memoryFloor: Self.memoryFloor, memoryPerByte: Self.memoryPerByte)
     }
 
@@ -28,7 +28,7 @@ public final class MessageCodec {
 
     /// Decodes the head of a request frame. If it throws, only `leadingId(of:)` is known of the
     /// head.
-    public func decodeRequest(_ head: Span<UInt8>) throws(MessageError) -> RequestHead {
+    package func decodeRequest(_ head: Span<UInt8>) throws(MessageError) -> RequestHead {
         if let merged = try MergedCall.head(of: head) { return try decode(merged.span) }
         return try decode(head)
     }
@@ -40,7 +40,7 @@ public final class MessageCodec {
     }
 
     /// Decodes the head of a response frame.
-    public func decodeResponse(_ head: Span<UInt8>) throws(MessageError) -> ResponseHead {
+    package func decodeResponse(_ head: Span<UInt8>) throws(MessageError) -> ResponseHead {
         try decodeResponse(head, withEvidence: true)
     }
 
@@ -61,25 +61,25 @@ public final class MessageCodec {
     }
 
     /// Appends a request head, without its frame.
-    public func encode(_ head: RequestHead, into output: inout [UInt8]) {
+    package func encode(_ head: RequestHead, into output: inout [UInt8]) {
         write(head)
         writer.append(to: &output)
     }
 
     /// Appends a response head, without its frame.
-    public func encode(_ head: ResponseHead, into output: inout [UInt8]) {
+    package func encode(_ head: ResponseHead, into output: inout [UInt8]) {
         write(head)
         writer.append(to: &output)
     }
 
     /// Appends a request frame: prefix, head, body.
-    public func encodeFrame(_ head: RequestHead, body: [UInt8], into output: inout [UInt8]) {
+    package func encodeFrame(_ head: RequestHead, body: [UInt8], into output: inout [UInt8]) {
         write(head)
         appendFrame(body, to: &output)
     }
 
     /// Appends a response frame: prefix, head, body.
-    public func encodeFrame(
+    package func encodeFrame(
         _ head: ResponseHead, body: [UInt8] = [], into output: inout [UInt8]
     ) {
         write(head)
@@ -88,7 +88,7 @@ public final class MessageCodec {
 
     /// Appends the frame of a response with a verdict. With `withPayload`, its head has the payload
     /// as typed fields.
-    public func encodeFrame(
+    package func encodeFrame(
         answering id: UInt64, _ verification: Verification, withPayload: Bool,
         body: [UInt8] = [], into output: inout [UInt8]
     ) {
@@ -112,14 +112,14 @@ public final class MessageCodec {
 
     /// Returns the id of a head that is possibly not decodable; 0 if there is none. Protobuf
     /// runtimes write fields in the order of their numbers, and the id is number 1.
-    public static func leadingId(of head: Span<UInt8>) -> UInt64 {
+    package static func leadingId(of head: Span<UInt8>) -> UInt64 {
         guard !head.isEmpty, head[0] == Tag.id else { return 0 }
         return varint(in: head, at: 1)?.value ?? 0
     }
 
     /// Returns the id of a head that asks for a verification, without decoding it: for an
     /// overloaded server. Nil if a quick scan can't decide; decode the head then.
-    public static func idOfVerify(_ head: Span<UInt8>) -> UInt64? {
+    package static func idOfVerify(_ head: Span<UInt8>) -> UInt64? {
         let id = leadingId(of: head)
         guard id != 0, var next = varint(in: head, at: 1)?.end else { return nil }
         while next < head.count {

@@ -1,5 +1,5 @@
 /// Why the head of a frame can't be used.
-public enum MessageError: Error, Equatable, Sendable {
+package enum MessageError: Error, Equatable, Sendable {
     /// Not a protobuf message of its type: truncated, a wrong wire type, or a length beyond the
     /// end.
     case malformed
@@ -16,7 +16,7 @@ public enum MessageError: Error, Equatable, Sendable {
 }
 
 extension MessageError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .malformed: "the head is not a protobuf message of its type"
         case .tooLarge: "the head has too many fields for its size"
