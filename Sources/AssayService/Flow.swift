@@ -106,8 +106,8 @@ package final class Flow {
         caller?.answerAtOnce(call, head)
     }
 
-    /// Counts work for which the connection's turn pays, in requests of the usual size.
-    func use(_ requests: Int) { caller?.use(requests) }
+    /// States work for which the connection's turn pays.
+    func pay(for work: Work) { caller?.pay(for: work) }
 
     /// Lets the connection go on: it can possibly read another request.
     func proceed() { caller?.proceed() }
@@ -131,6 +131,6 @@ package protocol Caller: AnyObject {
     /// - Parameter refusal: nil for a request that was given up.
     func refuse(_ refusal: ResponseHead?)
     func answerAtOnce(_ call: CallLabel, _ head: ResponseHead)
-    func use(_ requests: Int)
+    func pay(for work: Work)
     func proceed()
 }

@@ -98,47 +98,6 @@ public struct ServerLimits: Sendable {
     package static let nanosecondsPerFrame: UInt64 = 4_000
     /// Bytes of an answer that count as one of those frames.
     package static let answerBytesPerRequest = 4 << 10
-    /// Bytes of a head that count as one more of them: a head of many small fields takes longer to
-    /// decode than a signature to verify. An honest head has some hundred bytes.
-    static let headBytesPerFrame = 2 << 10
-
-    /// What a frame counts in a connection's turn.
-    package static func frameCost(ofHead bytes: Int) -> Int { 1 + bytes / headBytesPerFrame }
-    /// Bytes of a head of HTTP that count as one more frame: it is read as text, field by field. An
-    /// honest head has one or two hundred bytes.
-    private static let httpHeadBytesPerFrame = 256
-    /// Values of a JSON body that count as one more frame.
-    private static let jsonValuesPerFrame = 32
-
-    /// What a head of HTTP counts in a connection's turn.
-    package static func frameCost(ofHTTPHead bytes: Int) -> Int {
-        1 + bytes / httpHeadBytesPerFrame
-    }
-
-    /// What fields of HTTP/2 count in a connection's turn, as they were sent and as they are: one
-    /// byte names a field of the table, which takes as long to check as it is.
-    package static func frameCost(ofFields sent: Int, decoded: Int) -> Int {
-        max(sent, decoded / 2) / httpHeadBytesPerFrame
-    }
-
-    /// What a refused message of a stream counts in a connection's turn, beside itself: with its
-    /// answer it takes a microsecond, as several refused frames do.
-    package static let frameCostOfRefusedMessage = 3
-
-    /// What a signature counts in a connection's turn: OpenSSL takes as long as several
-    /// verifications.
-    package static let frameCostOfSignature = 4
-
-    /// What a JSON body counts in a connection's turn, beside its head.
-    package static func frameCost(ofJSON body: Span<UInt8>) -> Int {
-        var separators = 0
-        for index in body.indices
-        where body[index] == UInt8(ascii: ",") || body[index] == UInt8(ascii: "[") {
-            separators += 1
-        }
-        return separators / jsonValuesPerFrame
-    }
-
     /// Requests that one thread takes at a time. The batched arithmetic gains nothing above it,
     /// and the answers of a slice wait for its last request.
     package var requestsPerSlice = 64

@@ -119,7 +119,7 @@ package final class Service {
         _ request: consuming Request, by evidence: SlabBytes, from flow: Flow
     ) {
         guard evidence.count > ServerLimits.bytesParsedInPlace else {
-            flow.use(ServerLimits.frameCost(ofJSON: evidence.span))
+            flow.pay(for: .json(evidence.span))
             return take(
                 request, of: Inspection.transactionId(of: evidence.span), evidence, from: flow)
         }
@@ -199,7 +199,7 @@ package final class Service {
             start = end
         }
         // The request itself was counted.
-        flow.use(admitted.call.items.count - 1)
+        flow.pay(for: .requests(admitted.call.items.count - 1))
     }
 
     /// Has an item verified. Returns false if there is no memory for it.

@@ -5,43 +5,22 @@ import AssayWire
 
 /// A protocol on a connection: what the received bytes ask for, and how answers are written.
 ///
-/// A session owns the request that is arriving and the order of the answers. It reads what its
-/// connection has received, gives requests to the `Service`, and appends answers to the
-/// connection's output. The connection owns the socket, the timeouts, the count of memory and the
-/// quota of a turn. A session does not know what the service does with a request. Belongs to the
-/// loop's thread.
+/// A session owns the request that is arriving and the order of the answers. It takes bytes from
+/// its connection's inlet, gives requests to the `Service`, and appends answers to the connection's
+/// output. The connection owns the socket, the timeouts, the count of memory and the quota of a
+/// turn. A session does not know what the service does with a request. Belongs to the loop's
+/// thread.
 protocol Session: AnyObject {
+    var traits: SessionTraits { get }
+
     // MARK: Reading
 
     /// Takes one step on the received bytes. Returns false if it needs more bytes, or waits.
     func takeNext(_ connection: Connection) -> Bool
-    /// The receipt that is verified as it arrives; nil without one.
-    var arrivingReceipt: ArrivingReceipt? { get }
-    /// Whether a request has begun to arrive, apart from the bytes that were not taken yet.
-    var isWithinRequest: Bool { get }
-    /// Whether the request that is arriving is read to its end: it is answered no earlier.
-    var isReadToEnd: Bool { get }
-    /// Whether a client that ends its writing has left. If not, it possibly waits for its answers.
-    var endsWithPeer: Bool { get }
-    /// Whether there is work that neither received bytes nor requests in flight show.
-    var isBusy: Bool { get }
-    /// Whether no request is arriving and no answer is due. Unlike one that is not busy, a silent
-    /// session can have streams on which the client waits for news.
-    var isSilent: Bool { get }
-    /// Ends such streams.
-    func endStreams(_ connection: Connection)
-    /// Whether the client was not yet able to know that the server drains: what it has sent is
-    /// still accepted.
-    var acceptsWhileDraining: Bool { get }
-    /// Drops what has arrived of a request.
-    ///
-    /// - Parameter refusal: the answer to a Resolve; nil if the connection takes none.
-    func dropArriving(_ connection: Connection, _ refusal: ResponseHead?)
-
+    /// What is at the front. Read before each step.
+    var state: SessionState { get }
     /// What it holds, apart from answers that wait.
     var held: SessionBytes { get }
-    /// Bytes of answers that wait for those before them.
-    var waitingBytes: Int { get }
 
     // MARK: Answers
 
@@ -55,23 +34,44 @@ protocol Session: AnyObject {
     func answer(
         to id: UInt64, bytes: Int?, _ connection: Connection,
         _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void)
-    /// Answers with the reason why the connection ends.
-    func answerLast(_ head: ResponseHead, _ connection: Connection)
     /// Appends what was kept for the end of the turn. Called before the connection writes.
-    func willFlush(_ connection: Connection)
-    /// Notifies the client that the server is draining.
-    func announceDrain(_ connection: Connection)
+    func flush(_ connection: Connection)
 
     // MARK: Time
 
-    /// Measures how fast requests arrive. Called several times a second.
-    func measureRates(_ connection: Connection)
-    /// Refuses an arriving request whose answer would come too late.
-    func refuseOverdue(_ connection: Connection)
-    /// The arrival rate of a request that is slow through the peer's fault, and holds memory.
-    func slowRate(_ connection: Connection) -> Int?
-    /// Refuses a request that arrives slowly, to free its memory for others.
-    func refuseSlow(_ connection: Connection)
+    /// What it waits for.
+    var activity: SessionActivity { get }
+    /// Measures how fast requests arrive, and refuses one whose answer would come too late. Called
+    /// several times a second.
+    func sweep(_ connection: Connection)
+    /// The request that arrives most slowly, and holds memory; nil without one.
+    func slowest(_ connection: Connection) -> SlowRequest?
+
+    // MARK: The end
+
+    /// Ends what it has begun, as far as this stage asks for.
+    func end(_ stage: SessionEnd, _ connection: Connection)
+}
+
+/// What is true of all sessions of a protocol.
+struct SessionTraits {
+    /// Whether a client that ends its writing has left. If not, it possibly waits for its answers.
+    var endsWithPeer = false
+    /// Whether the client was not yet able to know that the server drains: what it has sent is
+    /// still accepted.
+    var acceptsWhileDraining = false
+}
+
+/// What is at the front of the received bytes.
+struct SessionState {
+    /// Whether a request has begun to arrive, apart from the bytes that were not taken yet.
+    var isWithinRequest = false
+    /// Whether what follows is of a receipt that is verified as it arrives.
+    var isReceipt = false
+    /// Whether the request that is arriving is read to its end: it is answered no earlier.
+    var isReadToEnd = false
+    /// Bytes of answers that wait for those before them.
+    var waitingBytes = 0
 }
 
 /// What a session holds, in bytes.
@@ -89,12 +89,37 @@ struct SessionBytes {
     var isCollecting = false
 }
 
+/// What a session waits for.
+enum SessionActivity {
+    /// Nothing.
+    case idle
+    /// News, on streams that its client keeps: no request is arriving, and no answer is due.
+    case silent
+    /// A request, or the client's confirmation.
+    case busy
+}
+
+/// A request that arrives slowly and holds memory.
+struct SlowRequest {
+    /// Bytes a second.
+    let rate: Int
+    /// Refuses it, to free its memory for others.
+    let refuse: () -> Void
+}
+
+/// How a session ends.
+enum SessionEnd {
+    /// The client is notified that the server drains.
+    case announced
+    /// Streams on which nothing is in flight end: the client goes on elsewhere.
+    case silent
+    /// The last answer is the reason why the connection ends.
+    case refused(ResponseHead)
+    /// Nothing more is read: what has arrived of a request is dropped.
+    case stopped
+}
+
 extension Session {
-    var isBusy: Bool { false }
-    var isSilent: Bool { !isBusy && !isWithinRequest }
-    func endStreams(_ connection: Connection) {}
-    var acceptsWhileDraining: Bool { false }
-    var waitingBytes: Int { 0 }
     func didAccept(_ port: ReplyPort) {}
-    func willFlush(_ connection: Connection) {}
+    func flush(_ connection: Connection) {}
 }

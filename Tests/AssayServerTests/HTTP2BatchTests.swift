@@ -29,6 +29,26 @@ import Testing
         return http2[1]
     }
 
+    @Test(
+        "between lines the client is asked for a sign of life after the time of idleness",
+        arguments: [true, false])
+    func silent(isAlive: Bool) throws {
+        let server = try SimulatedServer(seed: 1) { $0.limits.idleMilliseconds = 5_000 }
+        let http2 = SimulatedHTTP2Peer(server)
+        let fields = HTTP2Bytes.fields(
+            SimulatedBatch.path, method: "POST", type: SimulatedBatch.type)
+        http2.send(HTTP2Bytes.head(1, fields, ends: false))
+        http2.send(HTTP2Bytes.data(1, Array("\(Self.line)\n".utf8)))
+        http2.isPolite = isAlive
+        for second in 1...60 {
+            server.pass(milliseconds: 1_000)
+            http2.receive()
+            if !isAlive, second == 10 { #expect(http2.pings == 1) }
+        }
+        #expect(http2[1].text.split(separator: "\n").count == 1)
+        #expect(server.heldResources.connections == (isAlive ? 1 : 0))
+    }
+
     @Test("a line that does not end in time is refused, and ends the batch")
     func late() throws {
         // The parts, the statuses of the answers, and whether the answer has ended.

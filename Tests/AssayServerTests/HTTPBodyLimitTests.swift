@@ -325,12 +325,12 @@ struct HTTPBodyLimitTests {
     // MARK: Turns
 
     @Test("line 115: heads and JSON count by their size in the work of a turn")
-    func frameCosts() {
-        #expect(ServerLimits.frameCost(ofHTTPHead: 200) == 1)
-        #expect(ServerLimits.frameCost(ofHTTPHead: 15 << 10) == 61)
-        #expect(ServerLimits.frameCost(ofJSON: Array("{\"a\":1,\"b\":2}".utf8).span) == 0)
+    func work() {
+        #expect(Work.request(headBytes: 200).requests == 1)
+        #expect(Work.request(headBytes: 15 << 10).requests == 61)
+        #expect(Work.json(Array("{\"a\":1,\"b\":2}".utf8).span).requests == 0)
         let zeros = Array("[\(Self.list(4_096) { _ in "0" })]".utf8)
-        #expect(ServerLimits.frameCost(ofJSON: zeros.span) == 128)
+        #expect(Work.json(zeros.span).requests == 128)
     }
 
     @Test("line 115: a refused body is read up to 4 MiB, then the connection ends")

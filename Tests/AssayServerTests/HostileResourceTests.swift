@@ -232,7 +232,7 @@ struct HostileResourceTests {
         "line 60: a head counts by its size in a connection's turn",
         arguments: [(0, 1), (300, 1), (2_047, 1), (2_048, 2), (65_536, 33)])
     func headsCountBySize(bytes: Int, frames: Int) {
-        #expect(ServerLimits.frameCost(ofHead: bytes) == frames)
+        #expect(Work.frame(headBytes: bytes).requests == frames)
     }
 
     @Test("line 70: the log and health report a stalled worker, until it continues")

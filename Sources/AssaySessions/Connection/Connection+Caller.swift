@@ -5,8 +5,8 @@ import AssayWire
 
 /// Takes the answers of the service.
 extension Connection: Caller {
-    var hasClientLeft: Bool { session.endsWithPeer && hasPeerEnded }
-    var acceptsWhileDraining: Bool { session.acceptsWhileDraining }
+    var hasClientLeft: Bool { session.traits.endsWithPeer && hasPeerEnded }
+    var acceptsWhileDraining: Bool { session.traits.acceptsWhileDraining }
 
     func didAccept(_ port: ReplyPort) { session.didAccept(port) }
 
@@ -27,7 +27,7 @@ extension Connection: Caller {
         answerAtOnce(call, head) { session.answer(head, self) }
     }
 
-    func use(_ requests: Int) { reading.use(requests) }
+    func pay(for work: Work) { inlet.pay(for: work) }
 
     func proceed() { context.turns.touch(self) }
 }
@@ -36,9 +36,10 @@ extension Connection: Caller {
 extension Connection {
     /// Passes bytes of a receipt to its verification. Returns false if there is no memory for it.
     func feed(_ receipt: ArrivingReceipt, _ bytes: SlabBytes) -> Bool {
-        let began = stream.loop.nanoseconds
+        let loop = context.server.loop
+        let began = loop.nanoseconds
         let fits = receipt.receive(bytes)
-        context.turns.didReadReceipt(bytes.count, nanoseconds: stream.loop.nanoseconds - began)
+        context.turns.didReadReceipt(bytes.count, nanoseconds: loop.nanoseconds - began)
         return fits
     }
 }

@@ -5,13 +5,13 @@ extension HeldBytes {
     package init(of connection: Connection) {
         self.init()
         let session = connection.session.held
-        unread = connection.stream.received.unreadCount + session.collected
+        unread = connection.inlet.count + session.collected
         unwritten = connection.unwrittenCount + session.heldBack
         open = session.open
-        engine = connection.stream.securityBytes + session.engine
+        engine = connection.securityBytes + session.engine
         // Connections that wait for their first read are limited by their number alone: they must
         // not fill the memory that they wait for.
-        if !connection.reading.awaitsMemory { engine += Connection.memory }
+        if !connection.inlet.reading.awaitsMemory { engine += Connection.memory }
         body = connection.heldBody(of: session)
     }
 }
@@ -25,6 +25,6 @@ extension Connection {
     var heldBody: Int { heldBody(of: session.held) }
 
     fileprivate func heldBody(of held: SessionBytes) -> Int {
-        held.isCollecting ? stream.received.unreadCount + held.collected : 0
+        held.isCollecting ? inlet.count + held.collected : 0
     }
 }

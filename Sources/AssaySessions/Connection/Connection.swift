@@ -5,10 +5,10 @@ import AssayTelemetry
 import AssayWire
 
 /// A client connection. Owns its stream, the answers of this turn, its times and the count of its
-/// memory. The session interprets the bytes; the flow has the requests in flight. Belongs to the
-/// loop's thread.
+/// memory. The session interprets the bytes, which it takes from the inlet; the flow has the
+/// requests in flight. Belongs to the loop's thread.
 package final class Connection {
-    let stream: Stream
+    private let stream: Stream
     let context: ConnectionContext
     /// The connection as the service sees it.
     let flow: Flow
@@ -17,8 +17,8 @@ package final class Connection {
     private(set) var session: any Session
     private var life = ConnectionLife()
     private var output = ConnectionOutput()
-    var reading = ReadingTurn()
-    var times: ConnectionTimes
+    let inlet: Inlet
+    private var times: ConnectionTimes
     /// Bytes counted in the server's budget for this connection.
     private(set) var counted = HeldBytes()
 
@@ -28,6 +28,7 @@ package final class Connection {
         session = context.makeSession(on: stream)
         flow = context.table.makeFlow(of: stream.peer)
         peer = flow.peer
+        inlet = Inlet(stream, of: peer)
         times = ConnectionTimes(context.server.loop)
     }
 
@@ -49,19 +50,19 @@ package final class Connection {
         guard peer.isFull else { return beginReading() }
         // A read holds memory before its requests can be refused.
         stream.pauseReading()
-        reading.awaitsMemory = true
+        inlet.reading.awaitsMemory = true
         updateBudget()
         context.turns.enqueueFirstRead(of: peer) { [self] in endWaiting() }
     }
 
     private func beginReading() {
         updateBudget()
-        stream.resumeReading()
+        inlet.resume()
     }
 
     /// Reads for the first time. Returns false if there is nothing to read.
     private func endWaiting() -> Bool {
-        reading.awaitsMemory = false
+        inlet.reading.awaitsMemory = false
         guard life.state != .closed, !stream.isClosing else { return false }
         guard !stream.hasPeerLeft, !stream.isPeerGone else {
             leave()
@@ -81,16 +82,16 @@ package final class Connection {
         switch event {
         case .connected: break
         case .received:
-            times.didRead(
-                total: stream.readTotal, earliest: context.turns.earliestArrival, at: now)
-            flow.didRead(times.arrival.last)
+            times.lastActivity = now
+            inlet.didRead(earliest: context.turns.earliestArrival, at: now)
+            flow.didRead(inlet.lastRead)
             context.service.didRead()
             takeRequests()
         case .written: flush()
         case .ended:
             life.hasPeerEnded = true
             context.service.peerDidEnd(of: flow)
-            let isWithin = stream.received.unreadCount > 0 || session.isWithinRequest
+            let isWithin = !inlet.isEmpty || session.state.isWithinRequest
             end(isWithin ? .endedWithinRequest : nil)
             context.turns.touch(self)
         case .failed(.tls(let error)):
@@ -99,7 +100,7 @@ package final class Connection {
         case .failed: leave()
         case .closed:
             life.state = .closed
-            session.dropArriving(self, nil)
+            session.end(.stopped, self)
             context.service.didClose(flow)
             flow.end()
             updateBudget()
@@ -111,66 +112,65 @@ package final class Connection {
 
     /// Takes the complete requests out of the receive buffer, up to this turn's quota.
     private func takeRequests() {
-        reading.begin(context.turns.number)
-        let before = reading.taken
+        inlet.reading.begin(context.turns.number)
+        let before = inlet.reading.taken
         defer {
-            context.turns.didTake(reading.taken - before)
-            peer.owe(max(reading.taken - max(before, limits.framesPerTurn), 0))
+            let taken = inlet.reading.taken
+            context.turns.didTake(taken - before)
+            peer.owe(max(taken - max(before, limits.framesPerTurn), 0))
             updateBudget()
         }
         var watch = ReadingWatch()
-        defer { watch.stop(&reading, context) }
+        defer { watch.stop(&inlet.reading, context) }
         while canTakeRequest {
             guard session.takeNext(self) else {
-                if reading.awaitsAnswer || reading.awaitsLongAnswer { break }
+                if inlet.reading.awaitsAnswer || inlet.reading.awaitsLongAnswer { break }
                 return
             }
-            watch.didStep(&reading, context)
+            watch.didStep(&inlet.reading, context)
         }
         if isOpen {
-            reading.isHeld = true
-            stream.pauseReading()
-            times.didPause(stream)
+            inlet.pause()
             askForTurn()
         } else {
-            stream.received.skip(stream.received.unreadCount)
+            inlet.skipAll()
         }
     }
 
     private var canTakeRequest: Bool {
         guard isOpen, !stream.isClosing else { return false }
-        return reading.taken < context.turns.quota(limits) && canReadRequest && canFeed
+        let state = session.state
+        return inlet.reading.taken < context.turns.quota(limits) && canRead(state)
+            && canFeed(state)
     }
 
-    /// Whether the connection can read another request.
-    private var canReadRequest: Bool {
-        if session.isReadToEnd { return unwrittenCount <= limits.outputBytes }
-        return !(reading.awaitsAnswer && isFull) && flow.canRead(limits.evidenceBytesPerConnection)
-            && canMakeAnswers
-    }
-
-    /// Whether the peer reads its answers. A peer that does not gets no further answers made. A
-    /// peer with no unread answers gets the next one even when memory is low.
-    private var canMakeAnswers: Bool {
-        let unwritten = unwrittenCount
-        return unwritten <= limits.outputBytes
+    /// Whether the connection can read another request. A peer that does not read its answers gets
+    /// no further ones made. One with no unread answers gets the next one even when memory is low.
+    private func canRead(_ state: SessionState) -> Bool {
+        let unwritten = unwrittenCount(waiting: state.waitingBytes)
+        guard unwritten <= limits.outputBytes else { return false }
+        if state.isReadToEnd { return true }
+        return !(inlet.reading.awaitsAnswer && isFull)
+            && flow.canRead(limits.evidenceBytesPerConnection)
             && flow.canAnswer(unread: unwritten)
     }
 
     /// Whether received bytes of a receipt can be read in this turn.
-    private var canFeed: Bool {
-        guard session.arrivingReceipt != nil, stream.received.unreadCount > 0 else { return true }
+    private func canFeed(_ state: SessionState) -> Bool {
+        guard state.isReceipt, !inlet.isEmpty else { return true }
         return context.turns.canReadReceipt
     }
 
     /// Asks for another turn to read the held bytes, if another request fits. If it does not, an
     /// answer or a write asks again.
     private func askForTurn() {
-        guard reading.isHeld, !reading.awaitsTurn, canReadRequest else { return }
-        reading.awaitsTurn = true
-        if reading.awaitsLongAnswer {
+        guard inlet.reading.isHeld, !inlet.reading.awaitsTurn, case let state = session.state,
+            canRead(state)
+        else { return }
+        inlet.reading.awaitsTurn = true
+        if inlet.reading.awaitsLongAnswer {
             context.turns.enqueueLongAnswer(of: self)
-        } else if canFeed {
+        } else if canFeed(state) {
             context.turns.enqueue(self)
         } else {
             context.turns.enqueueReceipt(of: self)
@@ -178,36 +178,29 @@ package final class Connection {
     }
 
     func takeTurn() {
-        reading.endWaiting()
-        guard isOpen, reading.isHeld, canReadRequest, !stream.isClosing else { return }
+        inlet.reading.endWaiting()
+        guard isOpen, inlet.reading.isHeld, canRead(session.state), !stream.isClosing else {
+            return
+        }
         // What it has sent costs nothing more.
         guard !stream.isPeerGone else { return leave() }
-        reading.isHeld = false
-        times.pace?.didResume(at: now)
+        inlet.proceed(at: now)
         takeRequests()
-        stream.compactReceived()
-        if isOpen, !reading.isHeld {
-            stream.resumeReading()
+        inlet.compact()
+        if isOpen, !inlet.reading.isHeld {
+            inlet.resume()
             context.turns.didResumeReading()
         }
     }
 
-    /// Drops received bytes that were used.
-    func skip(_ count: Int) {
-        stream.received.skip(count)
-        times.pace?.didTake(count)
-    }
-
     /// Begins the pace of the next request, if any of it has arrived.
-    func beginPace(began: UInt64) {
-        times.pace = stream.received.unreadCount > 0 ? FramePace(began: began, at: now) : nil
-    }
+    func beginPace(began: UInt64) { inlet.beginPace(began: began, at: now) }
 
     /// When the last received bytes could have been read, in milliseconds of the loop's clock.
-    var lastArrival: UInt64 { times.lastArrival(at: now) }
+    var lastArrival: UInt64 { inlet.lastArrival(at: now) }
     /// When the first byte of the request at the front arrived, in milliseconds of the loop's
     /// clock.
-    var requestBegan: UInt64 { times.pace?.began ?? now }
+    var requestBegan: UInt64 { inlet.pace?.began ?? now }
 
     /// Whether the number of requests in flight is at its limit.
     var isFull: Bool { flow.isFull(limits.requestsInFlight) }
@@ -215,14 +208,14 @@ package final class Connection {
     /// Whether the next request waits, because too many are in flight. A client of HTTP that
     /// pipelines expects that, and not a refusal.
     func waitsForAnswer() -> Bool {
-        if isFull { reading.awaitsAnswer = true }
+        if isFull { inlet.reading.awaitsAnswer = true }
         return isFull
     }
 
     /// Whether the next request waits, because this turn makes no further long answers.
     func waitsForLongAnswer() -> Bool {
         guard !context.turns.canAnswerAtLength else { return false }
-        reading.awaitsLongAnswer = true
+        inlet.reading.awaitsLongAnswer = true
         return true
     }
 
@@ -230,11 +223,16 @@ package final class Connection {
 
     /// Bytes of answers that the system has not taken. The answers of one turn are in borrowed
     /// memory; answers gathered while the peer does not read are in the connection's own.
-    var unwrittenCount: Int {
+    var unwrittenCount: Int { unwrittenCount(waiting: session.state.waitingBytes) }
+
+    /// - Parameter waiting: bytes of answers that wait for those before them.
+    private func unwrittenCount(waiting: Int) -> Int {
         let earlier = stream.unwrittenCount
-        return earlier + (earlier > 0 ? output.bytes.capacity : output.bytes.count)
-            + session.waitingBytes
+        return earlier + (earlier > 0 ? output.bytes.capacity : output.bytes.count) + waiting
     }
+
+    /// Bytes that TLS holds.
+    var securityBytes: Int { stream.securityBytes }
 
     /// Updates the server's budget with the sizes of this connection's buffers.
     func updateBudget() {
@@ -266,7 +264,7 @@ package final class Connection {
         let before = output.bytes.count
         let count = appendAnswers(&output.bytes)
         // Long answers use up the turn's quota: Info costs as much as several tokens.
-        reading.use((output.bytes.count - before) / ServerLimits.answerBytesPerRequest)
+        inlet.pay(for: .answer(bytes: output.bytes.count - before))
         // A few short ones are counted when they are written, at the end of the turn.
         if output.bytes.count > ServerLimits.answerBytesPerRequest { updateBudget() }
         telemetry.didSend(count)
@@ -284,7 +282,7 @@ package final class Connection {
     /// Writes the answers of a turn in one write, then lets the held bytes proceed.
     func flush() {
         // Still touched: what this appends is written now.
-        if life.canWrite { session.willFlush(self) }
+        if life.canWrite { session.flush(self) }
         output.isTouched = false
         if life.state == .closed { return }
         if !output.bytes.isEmpty, !waitsForPeer { writeOutput() }
@@ -315,10 +313,10 @@ package final class Connection {
     /// Takes no more requests; answers the accepted ones, then finishes the connection.
     func end(_ last: ResponseHead?) {
         guard isOpen else { return }
-        if let last { session.answerLast(last, self) }
-        session.dropArriving(self, nil)
+        if let last { session.end(.refused(last), self) }
+        session.end(.stopped, self)
         life.state = .ending
-        stream.received.skip(stream.received.unreadCount)
+        inlet.skipAll()
         updateBudget()
         context.turns.touch(self)
     }
@@ -333,26 +331,32 @@ package final class Connection {
     func announceDrain() {
         guard !life.hasAnnouncedDrain else { return }
         life.hasAnnouncedDrain = true
-        session.announceDrain(self)
+        session.end(.announced, self)
     }
 
-    /// Whether nothing is arriving or due, apart from what streams of the session ask for.
-    private var isSilent: Bool {
-        flow.isEmpty && output.bytes.isEmpty && stream.unwrittenCount == 0
-            && times.pace == nil && !reading.awaitsMemory
+    /// Closes the connection at once: nothing more is written.
+    func close() { stream.close() }
+
+    /// The reason to end the connection by the settings of a reload, or nil.
+    func refusal(by settings: ConnectionSettings) -> ResponseHead? {
+        settings.refusal(of: stream)
     }
 
-    private var isIdle: Bool { isSilent && !session.isBusy }
+    /// What nothing in the connection itself contradicts: nothing arrives, or is due.
+    private var activity: SessionActivity {
+        guard flow.isEmpty, output.bytes.isEmpty, stream.unwrittenCount == 0, inlet.pace == nil,
+            !inlet.reading.awaitsMemory
+        else { return .busy }
+        return session.activity
+    }
 
     /// Since when nothing has happened on the connection; nil while something does. Streams on
     /// which the client waits for news count as nothing.
-    var silentSince: UInt64? {
-        isOpen && isSilent && session.isSilent ? times.lastActivity : nil
-    }
+    var silentSince: UInt64? { isOpen && activity != .busy ? times.lastActivity : nil }
 
     /// Ends a silent connection, whose client can connect again.
     func endSilent() {
-        session.endStreams(self)
+        session.end(.silent, self)
         end(.idle)
     }
 
@@ -366,10 +370,10 @@ package final class Connection {
             telemetry.logFault("the peer does not read its answers")
             return stream.close()
         }
+        let isIdle = activity == .idle
         if isIdle { flow.giveBackMemory() }
-        session.measureRates(self)
         switch life.state {
-        case .open: sweepOpen(isLate: isLate, at: now)
+        case .open: sweepOpen(isLate: isLate, isIdle: isIdle, at: now)
         case .finishing:
             // Until the last answer is written, the write stall above limits the wait.
             if isLate || unwritten > 0 { times.lastUnwritten = now }
@@ -378,20 +382,18 @@ package final class Connection {
         }
     }
 
-    private func sweepOpen(isLate: Bool, at now: UInt64) {
+    private func sweepOpen(isLate: Bool, isIdle: Bool, at now: UInt64) {
         let quiet = now - times.lastActivity
         if isIdle, quiet > limits.idleMilliseconds { return end(.idle) }
         if isIdle, context.server.phase.isDraining, quiet > limits.drainQuietMilliseconds {
             return end(nil)
         }
-        session.refuseOverdue(self)
-        guard !isLate, let pace = times.pace, !reading.isHeld,
-            pace.isSlow(at: now, unread: stream.received.unreadCount, limits)
-        else { return }
+        session.sweep(self)
+        guard !isLate, !inlet.reading.isHeld, inlet.isSlow(at: now, limits) else { return }
         telemetry.logFault("a request arrived too slowly")
         end(.slowRequest)
     }
 
-    /// The arrival rate of what arrives slowly through the peer's fault; nil if nothing does.
-    var slowRate: Int? { reading.isHeld ? nil : session.slowRate(self) }
+    /// What arrives slowly through the peer's fault; nil if nothing does.
+    var slowest: SlowRequest? { inlet.reading.isHeld ? nil : session.slowest(self) }
 }

@@ -65,7 +65,7 @@ package final class ConnectionTable {
     }
 
     package func closeAll() {
-        for connection in all { connection.stream.close() }
+        for connection in all { connection.close() }
     }
 
     package var requestsInFlight: Int { all.reduce(0) { $0 + $1.flow.count } }
@@ -84,7 +84,7 @@ package final class ConnectionTable {
     package func endForbidden(by settings: ConnectionSettings) {
         for connection in all {
             guard connection.isOpen,
-                let refusal = settings.refusal(of: connection.stream)
+                let refusal = connection.refusal(by: settings)
             else { continue }
             context.telemetry.logFault("a peer that lost its permission")
             connection.end(refusal)
@@ -118,13 +118,9 @@ package final class ConnectionTable {
     /// memory for long, and can be retried.
     package func refuseSlow(while isLow: () -> Bool) {
         guard isLow() else { return }
-        let slow =
-            all
-            .compactMap { connection in connection.slowRate.map { (connection, $0) } }
-            .sorted { $0.1 < $1.1 }
-        for (connection, _) in slow {
+        for request in all.compactMap(\.slowest).sorted(by: { $0.rate < $1.rate }) {
             guard isLow() else { return }
-            connection.session.refuseSlow(connection)
+            request.refuse()
         }
     }
 }

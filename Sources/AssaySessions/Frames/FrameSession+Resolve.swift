@@ -27,16 +27,14 @@ extension FrameSession {
         }
         let length = arrival.length
         guard unread.count >= length else {
-            if connection.peer.isFull {
-                service.refuseForMemory(arrival.resolve)
-                return true
+            guard !connection.inlet.needs(length, of: .body, connection.limits) else {
+                return false
             }
-            connection.stream.received.expect(length)
-            return false
+            service.refuseForMemory(arrival.resolve)
+            return true
         }
-        let bytes = connection.stream.received.take(length)
+        let bytes = connection.inlet.take(length, .counted)
         arrival.didTake(length)
-        connection.times.pace?.didTake(length)
         let fits = service.verify(bytes, arrival.index, of: arrival.resolve)
         return didEndItem(of: arrival, fits: fits, connection)
     }
@@ -54,7 +52,7 @@ extension FrameSession {
             service.refuseForMemory(arrival.resolve)
             return true
         }
-        guard receipt.remaining == 0 else { return connection.stream.received.unreadCount > 0 }
+        guard receipt.remaining == 0 else { return !connection.inlet.isEmpty }
         let isTaken = service.complete(receipt, arrival.index, of: arrival.resolve)
         return didEndItem(of: arrival, fits: isTaken, connection)
     }
@@ -72,7 +70,7 @@ extension FrameSession {
     private func didEndItem(
         of arrival: ArrivingResolve, fits: Bool, _ connection: Connection
     ) -> Bool {
-        connection.reading.use(1)
+        connection.inlet.pay(for: .requests(1))
         arrival.didEndItem()
         if arrival.remaining == 0 {
             arriving = nil

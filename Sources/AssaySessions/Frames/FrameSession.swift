@@ -14,18 +14,27 @@ final class FrameSession: Session {
 
     init(_ decoder: FrameDecoder) { self.decoder = decoder }
 
-    var arrivingReceipt: ArrivingReceipt? { arriving?.receipt }
-    var isWithinRequest: Bool { arriving != nil }
-    var isReadToEnd: Bool { if case .resolve = arriving { true } else { false } }
     /// A client can end its writing and wait for the answers.
-    var endsWithPeer: Bool { false }
+    var traits: SessionTraits { SessionTraits() }
+
+    var state: SessionState {
+        switch arriving {
+        case nil: SessionState()
+        case .whole, .skipped: SessionState(isWithinRequest: true)
+        case .receipt: SessionState(isWithinRequest: true, isReceipt: true)
+        case .resolve(let arrival):
+            SessionState(
+                isWithinRequest: true, isReceipt: arrival.receipt != nil, isReadToEnd: true)
+        }
+    }
     var held: SessionBytes { SessionBytes() }
+    var activity: SessionActivity { arriving == nil ? .idle : .busy }
 
     // MARK: Frames
 
     func takeNext(_ connection: Connection) -> Bool {
         if case .skipped(let remaining) = arriving, !skip(remaining, connection) { return false }
-        guard let unread = connection.stream.received.unread else { return false }
+        guard let unread = connection.inlet.bytes else { return false }
         if case .receipt(let receipt) = arriving { return feed(receipt, unread, connection) }
         if case .resolve(let arrival) = arriving { return feed(arrival, unread, connection) }
         if arriving == nil {
@@ -35,12 +44,10 @@ final class FrameSession: Session {
         }
         switch decoder.next(in: unread.span) {
         case .needMore(let count):
-            // Without an id there is no answer, and many such connections hold memory.
-            if connection.peer.isFull, unread.count > connection.limits.unansweredBytes {
+            // Without an id there is no answer.
+            if !connection.inlet.needs(count, of: .head, connection.limits) {
                 connection.end(.connectionMemoryExhausted)
-                return false
             }
-            connection.stream.received.expect(count)
             return false
         case .head(let frame):
             if stays(frame, unread, connection) { return false }
@@ -64,11 +71,13 @@ final class FrameSession: Session {
         guard arriving == nil else { return false }
         let head = unread.extracting(frame.head)
         let context = connection.context
-        connection.reading.awaitsAnswer =
-            connection.isFull && Self.read(head, context.codec)?.mayWait == true
-        connection.reading.awaitsLongAnswer =
-            !context.turns.canAnswerAtLength && Self.read(head, context.codec)?.call == .info
-        return connection.reading.awaitsAnswer || connection.reading.awaitsLongAnswer
+        if connection.isFull, Self.read(head, context.codec)?.mayWait == true {
+            return connection.waitsForAnswer()
+        }
+        guard !context.turns.canAnswerAtLength, Self.read(head, context.codec)?.call == .info else {
+            return false
+        }
+        return connection.waitsForLongAnswer()
     }
 
     /// Reads a head that possibly asks for what most requests do not, which is visible without
@@ -93,12 +102,10 @@ final class FrameSession: Session {
     }
 
     private func take(_ frame: FrameDecoder.Frame, _ connection: Connection) {
-        let bytes = connection.stream.received.take(frame.end)
-        let head = bytes.extracting(frame.head)
+        let bytes = connection.inlet.take(frame.end, .frame(headBytes: frame.head.count))
         let known = arriving?.head
         arriving = nil
-        connection.reading.use(ServerLimits.frameCost(ofHead: head.count))
-        if let head = known ?? decode(head, connection) {
+        if let head = known ?? decode(bytes.extracting(frame.head), connection) {
             connection.context.service.take(
                 Request(head, as: FrameForm(), began: connection.requestBegan),
                 bytes.extracting(frame.body), from: connection.flow)
@@ -130,21 +137,21 @@ final class FrameSession: Session {
             {
             case .refused: return beginSkipping(frame, connection)
             case .receipt(let receipt):
-                connection.skip(frame.body.lowerBound)
+                connection.inlet.skip(frame.body.lowerBound, .counted)
                 arriving = .receipt(receipt)
                 return true
             case .resolve(let resolve):
-                connection.skip(frame.body.lowerBound)
+                connection.inlet.skip(frame.body.lowerBound, .counted)
                 arriving = .resolve(ArrivingResolve(resolve))
                 return true
             case .whole: arriving = .whole(head)
             }
-        } else if let head = arriving?.head, connection.peer.isFull {
-            connection.answerAtOnce(.verify, .memoryExhausted(head.id))
-            return beginSkipping(frame, connection)
         }
-        connection.stream.received.expect(frame.end)
-        return false
+        guard let head = arriving?.head,
+            !connection.inlet.needs(frame.end, of: .body, connection.limits)
+        else { return false }
+        connection.answerAtOnce(.verify, .memoryExhausted(head.id))
+        return beginSkipping(frame, connection)
     }
 
     // MARK: Rejected frames
@@ -158,7 +165,7 @@ final class FrameSession: Session {
             return false
         }
         let bytes = unread.span
-        let left = context.turns.quota(connection.limits) - connection.reading.taken
+        let left = context.turns.quota(connection.limits) - connection.inlet.reading.taken
         var (end, count) = (0, 0)
         connection.answer { output in
             while count < left,
@@ -172,8 +179,7 @@ final class FrameSession: Session {
             return count
         }
         guard count > 0 else { return false }
-        connection.stream.received.skip(end)
-        connection.reading.use(count)
+        connection.inlet.skip(end, .requests(count))
         connection.telemetry.didAnswerAtOnce(.verify, refusal.head, count: count)
         didEndFrames(count, connection)
         return true
@@ -203,15 +209,15 @@ final class FrameSession: Session {
 
     /// Starts to discard the bytes of a rejected frame.
     private func beginSkipping(_ frame: FrameDecoder.Frame, _ connection: Connection) -> Bool {
-        connection.reading.use(ServerLimits.frameCost(ofHead: frame.head.count))
+        connection.inlet.pay(for: .frame(headBytes: frame.head.count))
         arriving = .skipped(remaining: frame.end)
         return true
     }
 
     /// Discards received bytes of a rejected frame. Returns whether the frame has ended.
     private func skip(_ remaining: Int, _ connection: Connection) -> Bool {
-        let count = min(remaining, connection.stream.received.unreadCount)
-        connection.skip(count)
+        let count = min(remaining, connection.inlet.count)
+        connection.inlet.skip(count, .counted)
         guard count == remaining else {
             arriving = .skipped(remaining: remaining - count)
             return false
@@ -241,7 +247,7 @@ final class FrameSession: Session {
             return connection.end(nil)
         }
         connection.answer(head)
-        connection.reading.use(1)
+        connection.inlet.pay(for: .requests(1))
         arriving = .skipped(remaining: skip)
     }
 
@@ -254,7 +260,7 @@ final class FrameSession: Session {
     ) -> Bool {
         let count = min(receipt.remaining, unread.count, connection.context.turns.receiptSlice)
         let fits = connection.feed(receipt, unread.extracting(0..<count))
-        connection.skip(count)
+        connection.inlet.skip(count, .counted)
         return fits
     }
 
@@ -265,23 +271,26 @@ final class FrameSession: Session {
         let service = connection.context.service
         guard feedSlice(of: unread, to: receipt, connection) else {
             service.refuse(receipt, from: connection.flow)
-            connection.reading.use(1)
+            connection.inlet.pay(for: .requests(1))
             arriving = receipt.remaining > 0 ? .skipped(remaining: receipt.remaining) : nil
             if arriving == nil { didEndFrame(connection) }
             return true
         }
         let remaining = receipt.remaining
         guard remaining == 0 || receipt.isNamed else {
-            return connection.stream.received.unreadCount > 0
+            return !connection.inlet.isEmpty
         }
-        connection.reading.use(1)
+        connection.inlet.pay(for: .requests(1))
         arriving = remaining > 0 ? .skipped(remaining: remaining) : nil
         service.complete(receipt, from: connection.flow)
         if remaining == 0 { didEndFrame(connection) }
         return true
     }
 
-    func dropArriving(_ connection: Connection, _ refusal: ResponseHead?) {
+    /// Drops what has arrived of a request.
+    ///
+    /// - Parameter refusal: the answer to a Resolve; nil if the connection takes none.
+    private func dropArriving(_ connection: Connection, _ refusal: ResponseHead?) {
         switch arriving {
         case .receipt(let receipt):
             arriving = nil
@@ -317,17 +326,19 @@ final class FrameSession: Session {
         }
     }
 
-    func answerLast(_ head: ResponseHead, _ connection: Connection) { answer(head, connection) }
-
-    func announceDrain(_ connection: Connection) { answer(.draining, connection) }
+    func end(_ stage: SessionEnd, _ connection: Connection) {
+        switch stage {
+        case .announced: answer(.draining, connection)
+        case .silent: break
+        case .refused(let head): answer(head, connection)
+        case .stopped: dropArriving(connection, nil)
+        }
+    }
 
     // MARK: Time
 
-    func measureRates(_ connection: Connection) {
+    func sweep(_ connection: Connection) {
         arriving?.receipt?.measureRate(at: connection.now)
-    }
-
-    func refuseOverdue(_ connection: Connection) {
         switch arriving {
         case .receipt(let receipt) where receipt.deadline <= connection.now:
             dropArriving(connection, nil)
@@ -340,9 +351,12 @@ final class FrameSession: Session {
         }
     }
 
-    func slowRate(_ connection: Connection) -> Int? { arriving?.receipt?.rate.slow }
+    func slowest(_ connection: Connection) -> SlowRequest? {
+        guard let rate = arriving?.receipt?.rate.slow else { return nil }
+        return SlowRequest(rate: rate) { [self] in refuseForMemory(connection) }
+    }
 
-    func refuseSlow(_ connection: Connection) {
+    private func refuseForMemory(_ connection: Connection) {
         switch arriving {
         case .receipt(let receipt):
             dropArriving(connection, nil)

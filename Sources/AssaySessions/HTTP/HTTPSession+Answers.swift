@@ -92,9 +92,6 @@ extension HTTPSession {
         connection.end(nil)
     }
 
-    /// HTTP has no such message: the connection ends when it is idle.
-    func announceDrain(_ connection: Connection) {}
-
     /// The last response of a connection that ends. None for an idle client, which would take it
     /// for the response to its next request.
     func answerLast(_ head: ResponseHead, _ connection: Connection) {

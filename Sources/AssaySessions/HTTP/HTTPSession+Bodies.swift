@@ -29,13 +29,10 @@ extension HTTPSession {
     }
 
     private func takeFraming(_ count: Int, of current: HTTP1Exchange, _ connection: Connection) {
-        connection.skip(count)
-        connection.reading.use(didReadFraming())
+        connection.inlet.skip(count, didReadFraming())
         // Between the lines of a batch the client is idle, and not slow.
-        if connection.stream.received.unreadCount == 0, current.dataCount == 0,
-            current.plan.isLines
-        {
-            connection.times.pace = nil
+        if connection.inlet.isEmpty, current.dataCount == 0, current.plan.isLines {
+            connection.inlet.endPace()
         }
         if current.plan.isSkip { didSkip(count, of: current, connection) }
         if current.body.isEnded { complete(current, connection) }
@@ -47,9 +44,9 @@ extension HTTPSession {
     ) -> Bool {
         let isLast = data.count == current.announced.map { $0 - current.arrived }
         if current.waitsInPlace {
-            guard isLast else { return wait(for: current, data, connection) }
-            connection.skip(data.count)
-            complete(current, whole: data, connection)
+            guard isLast else { return wait(for: current, connection) }
+            let body = connection.inlet.take(data.count, .counted)
+            complete(current, whole: body, connection)
             return true
         }
         guard let used = take(data, of: current, isLast: isLast, connection) else { return false }
@@ -65,21 +62,18 @@ extension HTTPSession {
 
     /// Waits for the rest of a body, which stays in the receive buffer. Returns false, unless it
     /// refused the request.
-    private func wait(
-        for current: HTTP1Exchange, _ data: SlabBytes, _ connection: Connection
-    ) -> Bool {
-        guard connection.peer.admits(bodyOf: data.count) else {
+    private func wait(for current: HTTP1Exchange, _ connection: Connection) -> Bool {
+        guard connection.inlet.needs(httpBody: current.body.announced) else {
             refuseForMemory(current, connection)
             return true
         }
         current.beginRate(at: connection.now)
-        connection.stream.received.expect(current.body.announced)
         return false
     }
 
     /// Drops data at the front that was used.
     func didTake(_ count: Int, of current: HTTP1Exchange, _ connection: Connection) {
-        connection.skip(count)
+        connection.inlet.skip(count, .counted)
         current.body.didTake(count)
         if current.plan.isSkip { didSkip(count, of: current, connection) }
     }

@@ -20,7 +20,7 @@ extension HTTPSession {
             switch preface {
             case .complete:
                 connection.speak(HTTP2Session(endpoint, at: connection.now))
-                return connection.session.takeNext(connection)
+                return true
             case .incomplete: return false
             case .none: break
             }
@@ -29,9 +29,7 @@ extension HTTPSession {
         let head: HTTPHead
         do throws(HTTPFault) {
             guard let next = try reader.next(in: unread.span) else {
-                if connection.peer.isFull,
-                    unread.count > connection.limits.unansweredBytes
-                {
+                if !connection.inlet.needs(0, of: .head, connection.limits) {
                     connection.end(.connectionMemoryExhausted)
                 }
                 return false
@@ -43,16 +41,14 @@ extension HTTPSession {
         }
         let target = HTTPTarget(unread.span.extracting(head.path))
         if target?.isLong == true, connection.waitsForLongAnswer() { return false }
-        let bytes = unread.extracting(0..<head.end)
-        connection.skip(head.end)
-        connection.reading.use(ServerLimits.frameCost(ofHTTPHead: head.end))
+        let bytes = connection.inlet.take(head.end, .request(headBytes: head.end))
         begin(head, bytes, target, connection)
         return true
     }
 
     /// Whether the version of HTTP that the first bytes have is the one that ALPN has selected.
     private func isAgreed(_ preface: HTTP2Preface, _ connection: Connection) -> Bool {
-        switch connection.stream.agreedProtocol {
+        switch connection.inlet.agreedProtocol {
         case nil: true
         case .http1: preface == .none
         case .http2: preface == .complete
@@ -72,11 +68,11 @@ extension HTTPSession {
         let id = responses.begin(style)
         let current = HTTP1Exchange(
             id, head.body, closes: !head.keepsAlive, among: bodies,
-            connection.stream.makeCollectedBytes(), began: connection.requestBegan)
+            connection.inlet.makeCollectedBytes(), began: connection.requestBegan)
         self.current = current
         current.plan = decide(
             head, bytes.span, target, id, from: page,
-            unread: connection.stream.received.unreadCount, connection)
+            unread: connection.inlet.count, connection)
         if current.body.isEnded { return complete(current, connection) }
         if case .skip = current.plan {
             if endsIfRefused { connection.end(nil) }

@@ -25,15 +25,18 @@ final class HTTPSession: RequestSession {
         reader = HTTPHeadReader(limits: limits)
     }
 
-    /// The receipt at the front that is verified as it arrives.
-    var arrivingReceipt: ArrivingReceipt? { current?.receipt }
-    var isWithinRequest: Bool { current != nil }
-    var isReadToEnd: Bool { false }
-    var endsWithPeer: Bool { true }
+    var traits: SessionTraits { SessionTraits(endsWithPeer: true) }
+
+    var state: SessionState {
+        SessionState(
+            isWithinRequest: current != nil, isReceipt: current?.receipt != nil,
+            waitingBytes: responses.waitingBytes)
+    }
+    /// Between the lines of a batch the client is idle.
+    var activity: SessionActivity { current?.plan.isLines ?? true ? .idle : .busy }
     var held: SessionBytes {
         SessionBytes(collected: bodies.heldBytes, isCollecting: isCollecting)
     }
-    var waitingBytes: Int { responses.waitingBytes }
     private var isCollecting: Bool { current?.plan.limit != nil }
 
     subscript(style id: UInt64) -> HTTPResponseStyle {
@@ -46,19 +49,23 @@ final class HTTPSession: RequestSession {
     func began(of id: UInt64, _ connection: Connection) -> UInt64 { connection.requestBegan }
 
     func takeNext(_ connection: Connection) -> Bool {
-        guard let unread = connection.stream.received.unread else { return false }
+        guard let unread = connection.inlet.bytes else { return false }
         return current == nil ? takeHead(connection, unread) : takeBody(connection, unread)
     }
 
-    func dropArriving(_ connection: Connection, _ refusal: ResponseHead?) {
-        if let current { dropReceipt(of: current, connection) }
+    /// HTTP has no notice of a drain: the connection ends when it is idle.
+    func end(_ stage: SessionEnd, _ connection: Connection) {
+        switch stage {
+        case .announced, .silent: break
+        case .refused(let head): answerLast(head, connection)
+        case .stopped: if let current { dropReceipt(of: current, connection) }
+        }
     }
 
-    /// Counts the framing of a chunk. Returns the number of requests that it counts as in the
-    /// connection's quota of a turn.
-    func didReadFraming() -> Int {
+    /// Counts the framing of a chunk.
+    func didReadFraming() -> Work {
         framings &+= 1
-        return framings % Self.framingsPerRequest == 0 ? 1 : 0
+        return .requests(framings % Self.framingsPerRequest == 0 ? 1 : 0)
     }
 
     /// A chunk has two: four chunks, which take as long as the refusal of a request. Chunks of one
@@ -67,32 +74,30 @@ final class HTTPSession: RequestSession {
 
     // MARK: Time
 
-    func measureRates(_ connection: Connection) {
+    func sweep(_ connection: Connection) {
         guard let current else { return }
-        current.measureRate(waiting: waitingBody(of: current, connection), at: connection.now)
+        let now = connection.now
+        current.measureRate(waiting: waitingBody(of: current, connection), at: now)
+        guard let receipt = current.receipt, receipt.deadline <= now else { return }
+        refuseArriving(current, .deadlineExceeded(receipt.id), connection)
     }
 
     /// The bytes in the receive buffer of a body that waits there until it is whole.
     private func waitingBody(of current: HTTP1Exchange, _ connection: Connection) -> Int {
-        min(current.body.announced, connection.stream.received.unreadCount)
+        min(current.body.announced, connection.inlet.count)
     }
 
-    func refuseOverdue(_ connection: Connection) {
-        guard let current, let receipt = current.receipt, receipt.deadline <= connection.now else {
-            return
-        }
-        refuseArriving(current, .deadlineExceeded(receipt.id), connection)
+    func slowest(_ connection: Connection) -> SlowRequest? {
+        guard let current, let rate = current.slowRate else { return nil }
+        return SlowRequest(rate: rate) { [self] in refuseForMemory(current, connection) }
     }
 
-    func slowRate(_ connection: Connection) -> Int? { current?.slowRate }
-
-    func refuseSlow(_ connection: Connection) {
-        guard let current else { return }
+    private func refuseForMemory(_ current: HTTP1Exchange, _ connection: Connection) {
         refuseArriving(current, .memoryExhausted(current.id), connection)
         guard connection.isOpen else { return }
         let count = waitingBody(of: current, connection)
         didTake(count, of: current, connection)
-        connection.stream.compactReceived()
+        connection.inlet.compact()
         connection.updateBudget()
     }
 }

@@ -28,7 +28,7 @@ extension RequestSession {
         case .message(let call, _):
             let none: [UInt8] = []
             take(
-                call, body ?? connection.stream.hold(none.span), id, connection,
+                call, body ?? connection.inlet.hold(none.span), id, connection,
                 began: began(of: id, connection))
         case .sign(let kind, let app, _):
             complete(id, body, connection) { body in
@@ -115,7 +115,7 @@ extension RequestSession {
                 let head = RequestHead(
                     id: id, call: .resolve(parsed.call), app: parsed.app,
                     timeoutMilliseconds: parsed.timeout)
-                let evidence = connection.stream.hold(parsed.evidence.span)
+                let evidence = connection.inlet.hold(parsed.evidence.span)
                 connection.context.service.take(
                     Request(head, as: self[style: id], began: began), evidence,
                     from: connection.flow)
@@ -139,7 +139,7 @@ extension RequestSession {
                 let evidence =
                     switch parsed.evidence {
                     case .part(let range): body.extracting(range)
-                    case .decoded(let bytes): connection.stream.hold(bytes.span)
+                    case .decoded(let bytes): connection.inlet.hold(bytes.span)
                     }
                 connection.context.service.take(
                     Request(head, as: self[style: id], began: began), evidence,
@@ -165,7 +165,7 @@ extension RequestSession {
             let evidence =
                 switch parsed.evidence {
                 case .part(let range): body.extracting(range)
-                case .decoded(let bytes): connection.stream.hold(bytes.span)
+                case .decoded(let bytes): connection.inlet.hold(bytes.span)
                 }
             verify(evidence, parsed.question, id, connection, began: began)
         }

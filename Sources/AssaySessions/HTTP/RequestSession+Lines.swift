@@ -29,7 +29,7 @@ extension RequestSession {
             exchange.hold(data.extracting(0..<length), limit: limit, at: connection.now)
         }
         guard isComplete else { return data.count }
-        connection.reading.use(1)
+        connection.inlet.pay(for: .requests(1))
         answerLine(style, exchange, connection)
         return length + 1
     }

@@ -32,7 +32,7 @@ extension RequestSession {
                 connection.answerAtOnce(.sign, ResponseHead(id: id)) {
                     answer(json, to: id, connection)
                 }
-                connection.reading.use(ServerLimits.frameCostOfSignature)
+                connection.inlet.pay(for: .signature)
             } catch {
                 refuse(id, error, connection)
             }

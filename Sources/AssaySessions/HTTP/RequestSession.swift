@@ -69,10 +69,10 @@ extension RequestSession {
     ) {
         let bytes = work ?? body.count
         guard bytes > ServerLimits.bytesParsedInPlace else {
-            connection.reading.use(ServerLimits.frameCost(ofJSON: body.span))
+            connection.inlet.pay(for: .json(body.span))
             return done(result(of: parse, body))
         }
-        let mine = LoopBound(done, to: connection.stream.loop)
+        let mine = LoopBound(done, to: connection.context.server.loop)
         let job = ParseJob(of: connection.flow, id: id, bytes: bytes) {
             let parsed = result(of: parse, body)
             return { mine.value(parsed) }

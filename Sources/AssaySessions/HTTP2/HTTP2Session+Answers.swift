@@ -85,7 +85,7 @@ extension HTTP2Session {
     }
 
     /// Writes what the peer's windows admit.
-    func willFlush(_ connection: Connection) {
+    func flush(_ connection: Connection) {
         guard engine.hasOutput else { return }
         connection.answer { output in
             // After a fault nothing can be said.
@@ -154,12 +154,18 @@ extension HTTP2Session {
 
     // MARK: The end of the connection
 
-    func answerLast(_ head: ResponseHead, _ connection: Connection) {
-        engine.end(head.status == .unavailable ? .noError : .protocolError)
-        touch(connection, answers: 0)
+    func end(_ stage: SessionEnd, _ connection: Connection) {
+        switch stage {
+        case .announced: announceDrain(connection)
+        case .silent: endStreams(connection)
+        case .refused(let head):
+            engine.end(head.status == .unavailable ? .noError : .protocolError)
+            touch(connection, answers: 0)
+        case .stopped: for stream in streams.values { dropReceipt(of: stream, connection) }
+        }
     }
 
-    func announceDrain(_ connection: Connection) {
+    private func announceDrain(_ connection: Connection) {
         guard case .none = end else { return }
         end = .announced(connection.now)
         engine.announceEnd()

@@ -41,7 +41,7 @@ extension HTTP2Session {
         // Without messages its answer waits for the end of the stream.
         guard stream.messages != nil else { return }
         endReceipt(stream, skipped: 0)
-        connection.reading.use(1)
+        connection.inlet.pay(for: .requests(1))
         connection.context.service.complete(receipt, from: connection.flow)
     }
 }

@@ -187,7 +187,7 @@ extension HTTP2Session {
     private func take(
         _ message: SlabBytes, _ call: RPCCall, _ stream: HTTP2Stream, _ connection: Connection
     ) {
-        connection.reading.use(1)
+        connection.inlet.pay(for: .requests(1))
         stream.messages?.hasMessage = true
         switch call.form.method {
         case .verifyStream:
@@ -196,13 +196,13 @@ extension HTTP2Session {
                 return connection.answerAtOnce(.verify, .unavailable(id))
             }
             take(call, message, id, connection, began: connection.lastArrival)
-            if !isOpen(id) { connection.reading.use(ServerLimits.frameCostOfRefusedMessage) }
+            if !isOpen(id) { connection.inlet.pay(for: .refusedMessage) }
         case .watch, .reflection, .reflectionAlpha:
             do throws(HTTPProblem) {
                 let answer = try answer(to: message, call, stream, connection)
                 append(call.form.body(answer), to: stream, connection)
                 connection.context.turns.didAnswerAtOnce(bytes: answer.count)
-                connection.reading.use(answer.count / ServerLimits.answerBytesPerRequest)
+                connection.inlet.pay(for: .answer(bytes: answer.count))
             } catch {
                 end(stream, RPCStatus(error), connection)
             }

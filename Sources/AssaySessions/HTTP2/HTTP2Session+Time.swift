@@ -6,14 +6,10 @@ import AssayWire
 
 /// Times of streams: each is a request, and has the limits of one.
 extension HTTP2Session {
-    func measureRates(_ connection: Connection) {
+    func sweep(_ connection: Connection) {
         let now = connection.now
         engine.didPass(milliseconds: now - lastSweep)
         lastSweep = now
-    }
-
-    func refuseOverdue(_ connection: Connection) {
-        let now = connection.now
         if case .announced(let since) = end, now > since + Self.pongMilliseconds {
             finish(connection)
         }
@@ -34,7 +30,7 @@ extension HTTP2Session {
         let now = connection.now
         for stream in streams.values {
             stream.measureRate(at: now)
-            if connection.reading.isHeld { stream.pace.didPause(stream.arrived, at: now) }
+            if connection.inlet.reading.isHeld { stream.pace.didPause(stream.arrived, at: now) }
             refuseLate(stream, connection)
             let progress =
                 engine.unwrittenBytes > 0
@@ -99,20 +95,16 @@ extension HTTP2Session {
     }
 
     /// The slowest stream that holds memory.
-    private var slowest: (stream: HTTP2Stream, rate: Int)? {
+    func slowest(_ connection: Connection) -> SlowRequest? {
         var found: (stream: HTTP2Stream, rate: Int)?
         for stream in streams.values where !stream.isComplete {
             guard let slow = stream.slowRate, slow < found?.rate ?? .max else { continue }
             found = (stream, slow)
         }
-        return found
-    }
-
-    func slowRate(_ connection: Connection) -> Int? { slowest?.rate }
-
-    func refuseSlow(_ connection: Connection) {
-        guard let stream = slowest?.stream else { return }
-        refuse(stream, .memoryExhausted(stream.arrivingId), connection)
-        connection.updateBudget()
+        guard let (stream, rate) = found else { return nil }
+        return SlowRequest(rate: rate) { [self] in
+            refuse(stream, .memoryExhausted(stream.arrivingId), connection)
+            connection.updateBudget()
+        }
     }
 }

@@ -55,15 +55,19 @@ final class HTTP2Session: RequestSession {
         lastSweep = now
     }
 
-    /// The receipt that the next event continues.
-    var arrivingReceipt: ArrivingReceipt? {
-        guard next < events.count, case .data(let number, _) = events[next] else { return nil }
-        return streams[number]?.receipt
+    /// Streams that begin after the end was announced do not get here.
+    var traits: SessionTraits { SessionTraits(endsWithPeer: true, acceptsWhileDraining: true) }
+
+    var state: SessionState {
+        SessionState(isWithinRequest: arrivingCount > 0, isReceipt: continuesReceipt)
     }
 
-    var isWithinRequest: Bool { arrivingCount > 0 }
-    var isReadToEnd: Bool { false }
-    var endsWithPeer: Bool { true }
+    /// Whether the next event continues a receipt.
+    private var continuesReceipt: Bool {
+        guard next < events.count, case .data(let number, _) = events[next] else { return false }
+        return streams[number]?.receipt != nil
+    }
+
     /// Unwritten answers do not stop reading: they wait for the peer's windows, and what widens
     /// these is in what the peer sends.
     var held: SessionBytes {
@@ -73,14 +77,12 @@ final class HTTP2Session: RequestSession {
             collected: collected, isCollecting: collected > 0)
     }
     private var openBytes: Int { streams.count * HTTP2Stream.memory }
-    /// Also true without a stream, from the notice of a drain until the client has answered it.
-    var isBusy: Bool {
-        if case .announced = end { return true }
-        return !streams.isEmpty
+    /// Also busy without a stream, from the notice of a drain until the client has answered it.
+    var activity: SessionActivity {
+        if case .announced = end { return .busy }
+        guard !streams.isEmpty else { return .idle }
+        return streams.values.allSatisfy(\.isSilent) ? .silent : .busy
     }
-    var isSilent: Bool { streams.values.allSatisfy(\.isSilent) }
-    /// Streams that begin after the end was announced do not get here.
-    var acceptsWhileDraining: Bool { true }
 
     // MARK: Requests
 
@@ -126,12 +128,10 @@ final class HTTP2Session: RequestSession {
     /// Bytes that are received at a time: the events of one step. A request whose data goes on in
     /// the next one is copied, and a flood is noticed after one.
     private static let step = 32 << 10
-    /// Frames that count as one request in a connection's quota of a turn.
-    private static let framesPerRequest = 8
 
     func takeNext(_ connection: Connection) -> Bool {
         guard next < events.count else {
-            guard let unread = connection.stream.received.unread else { return false }
+            guard let unread = connection.inlet.bytes else { return false }
             receive(unread.extracting(0..<min(unread.count, Self.step)), connection)
             return true
         }
@@ -157,14 +157,14 @@ final class HTTP2Session: RequestSession {
         if engine.closedStreams != formerlyClosed {
             for case .closed(let number, _) in events { closed.insert(number) }
         }
-        connection.reading.use(
-            1 + (engine.meter.frames - before.frames) / Self.framesPerRequest
-                + ServerLimits.frameCost(
-                    ofFields: engine.meter.fieldBytes - before.fieldBytes, decoded: eventBytes))
+        connection.inlet.pay(
+            for: .step(
+                frames: engine.meter.frames - before.frames,
+                fieldBytes: engine.meter.fieldBytes - before.fieldBytes, decoded: eventBytes))
         // A head that is not complete has no request that could be refused. Its memory is needed.
         if engine.meter.isWithinHead, connection.peer.isFull {
             connection.telemetry.logFault("memory is full: a head was not read to its end")
-            return connection.stream.close()
+            return connection.close()
         }
         switch engine.meter.flood {
         case .frames: return fail("a flood of frames of HTTP/2", connection)
@@ -179,17 +179,17 @@ final class HTTP2Session: RequestSession {
     /// Drops the bytes whose events were taken.
     private func didTakeEvents(_ connection: Connection) {
         bodies.collect()
-        connection.skip(received?.count ?? 0)
+        connection.inlet.skip(received?.count ?? 0, .counted)
         received = nil
         eventBytes = 0
         events.removeAll(keepingCapacity: events.capacity <= Self.eventsKept)
         next = 0
         connection.beginPace(began: connection.lastArrival)
         // A frame or a head that is not complete has to arrive in time; requests have their own.
-        if connection.times.pace == nil, engine.meter.isWithinFrame {
+        if connection.inlet.pace == nil, engine.meter.isWithinFrame {
             let began = partBegan ?? connection.lastArrival
             partBegan = began
-            connection.times.pace = FramePace(began: began, at: connection.now)
+            connection.inlet.beginPaceWithin(began: began, at: connection.now)
         } else {
             partBegan = nil
         }
@@ -250,7 +250,7 @@ final class HTTP2Session: RequestSession {
         _ number: Int32, _ head: HTTPHead, _ bytes: [UInt8], _ target: HTTPTarget?,
         _ fault: HTTPFault?, _ connection: Connection
     ) {
-        connection.reading.use(1)
+        connection.inlet.pay(for: .requests(1))
         guard canMakeAnswers(connection) else {
             connection.telemetry.logFault("the peer does not read its answers")
             engine.reset(number, .refusedStream)
@@ -259,7 +259,7 @@ final class HTTP2Session: RequestSession {
         let page = page(of: head, bytes.span, connection)
         let stream = HTTP2Stream(
             number, style(of: head, bytes.span, target, isHTTP2: true, from: page),
-            head.body, among: bodies, connection.stream.makeCollectedBytes(),
+            head.body, among: bodies, connection.inlet.makeCollectedBytes(),
             began: connection.lastArrival, at: connection.now)
         streams[number] = stream
         arrivingCount += 1
@@ -354,9 +354,5 @@ final class HTTP2Session: RequestSession {
     func didClose(_ ended: [HTTP2Event], _ connection: Connection) {
         for case .closed(let number, _) in ended { didClose(number, connection) }
         dropGivenUp(connection)
-    }
-
-    func dropArriving(_ connection: Connection, _ refusal: ResponseHead?) {
-        for stream in streams.values { dropReceipt(of: stream, connection) }
     }
 }

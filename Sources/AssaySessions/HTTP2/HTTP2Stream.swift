@@ -59,8 +59,8 @@ final class HTTP2Stream: HTTPExchange {
     /// Whether a line, a message or its receipt has begun to arrive.
     var holdsPart: Bool { dataCount > 0 || receipt != nil }
 
-    /// Whether the client waits for news on it, or keeps it for later messages.
-    var isSilent: Bool { messages?.isEmpty == true && !holdsPart }
+    /// Whether the client waits for news on it, or keeps it for later messages or lines.
+    var isSilent: Bool { (messages?.isEmpty ?? lines?.isEmpty) == true && !holdsPart }
 
     // MARK: Requests in flight
 

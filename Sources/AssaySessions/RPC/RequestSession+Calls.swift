@@ -22,7 +22,7 @@ extension RequestSession {
         if head.method == .get {
             let message = try RPCQuery.message(of: head, bytes)
             take(
-                call, connection.stream.hold(message.span), id, connection,
+                call, connection.inlet.hold(message.span), id, connection,
                 began: self.began(of: id, connection))
             return .skip
         }
@@ -93,7 +93,7 @@ extension RequestSession {
         }
         didRead(request, of: id)
         var head = try call.requestHead(id, request.head, by: connection.context.codec)
-        connection.reading.use(ServerLimits.frameCost(ofHead: request.head.count) - 1)
+        connection.inlet.pay(for: .fields(ofMessage: request.head.count))
         let service = connection.context.service
         switch head.call {
         case .verify:
@@ -116,7 +116,7 @@ extension RequestSession {
         let evidence =
             switch request.evidence {
             case .part(let range): body.extracting(range)
-            case .decoded(let bytes): connection.stream.hold(bytes.span)
+            case .decoded(let bytes): connection.inlet.hold(bytes.span)
             }
         service.take(
             Request(head, as: self[style: id], began: began), evidence, from: connection.flow)

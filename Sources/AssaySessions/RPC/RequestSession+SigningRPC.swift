@@ -34,7 +34,7 @@ extension RequestSession {
         connection.answerAtOnce(.sign, ResponseHead(id: id)) {
             answer(message, form, to: id, connection)
         }
-        connection.reading.use(ServerLimits.frameCostOfSignature)
+        connection.inlet.pay(for: .signature)
     }
 
     /// Keeps the answer that was chosen for a retention request, until the request is verified.

@@ -111,8 +111,12 @@ extension PeerBytes {
 extension Session {
     /// The receipts that are verified as they arrive.
     fileprivate var arriving: [ArrivingReceipt] {
-        guard let http2 = self as? HTTP2Session else { return arrivingReceipt.map { [$0] } ?? [] }
-        return http2.streams.values.compactMap(\.receipt)
+        switch self {
+        case let session as HTTP2Session: session.streams.values.compactMap(\.receipt)
+        case let session as HTTPSession: [session.current?.receipt].compactMap(\.self)
+        case let session as FrameSession: [session.arriving?.receipt].compactMap(\.self)
+        default: []
+        }
     }
 }
 
