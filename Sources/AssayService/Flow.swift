@@ -88,11 +88,19 @@ package final class Flow {
     func makeLines() -> RequestLines { inFlight.makeLines(of: peer) }
 
     /// Accepts a request, which has a port from now on.
-    func accept(_ port: ReplyPort, _ call: CallLabel, _ cost: RequestCost) {
+    func accept(_ id: UInt64, _ call: CallLabel, _ cost: RequestCost) {
         telemetry.didStart(call)
-        inFlight.insert(port.id, cost)
-        caller?.didAccept(port)
+        inFlight.insert(id, cost)
     }
+
+    /// Marks requests in flight that their client has given up. Returns false if there are none.
+    func giveUp(_ ids: [UInt64]) -> Bool { inFlight.giveUp(ids) }
+
+    /// Whether a request in flight was given up.
+    func hasGivenUp(_ id: UInt64) -> Bool { inFlight.hasGivenUp(id) }
+
+    /// Whether the client waits for the answer to a request in flight.
+    func awaits(_ id: UInt64) -> Bool { !isClosed && !inFlight.hasGivenUp(id) }
 
     /// Ends an accepted request: gives its memory back, and then has it answered.
     func end(_ id: UInt64, _ cost: RequestCost, _ answer: ((any Caller)?) -> Void) {
@@ -118,8 +126,6 @@ package protocol Caller: AnyObject {
     var isClosed: Bool { get }
     var hasClientLeft: Bool { get }
     var acceptsWhileDraining: Bool { get }
-    /// Records a request that was accepted.
-    func didAccept(_ port: ReplyPort)
     /// Answers an accepted request with the result that the form of the request appends.
     ///
     /// - Parameter bytes: the size of the result; nil if it is not known before.

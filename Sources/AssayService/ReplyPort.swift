@@ -30,7 +30,7 @@ package final class ReplyPort {
         arrived = flow.arrived
         let cost = reservation.cost
         self.reservation = reservation
-        flow.accept(self, call, cost)
+        flow.accept(id, call, cost)
     }
 
     /// Bytes of evidence and state.
@@ -51,7 +51,11 @@ package final class ReplyPort {
         case fetched
     }
 
-    /// Answers with a result, unless the request has ended.
+    /// Whether its client waits for the answer.
+    var isAwaited: Bool { flow.awaits(id) }
+
+    /// Answers with a result, unless the request has ended. A request that was given up ends
+    /// without an answer.
     ///
     /// - Parameters:
     ///   - now: nanoseconds of the monotonic clock; nil to read it.
@@ -60,6 +64,7 @@ package final class ReplyPort {
         _ result: Result, at now: UInt64? = nil, bytes: Int? = nil,
         _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void
     ) {
+        guard !flow.hasGivenUp(id) else { return refuse(nil) }
         end { caller in
             let now = now ?? loop.nanoseconds
             let telemetry = flow.telemetry
@@ -76,10 +81,10 @@ package final class ReplyPort {
 
     /// Answers without a result, unless the request has ended.
     ///
-    /// - Parameter refusal: nil if the connection takes no answer.
+    /// - Parameter refusal: nil if the client does not wait for one.
     func refuse(_ refusal: ResponseHead?) {
+        let refusal = isAwaited ? refusal : nil
         end { caller in
-            let refusal = caller?.isClosed == false ? refusal : nil
             flow.telemetry.didDrop(call, refusal)
             caller?.refuse(refusal)
         }
@@ -106,11 +111,4 @@ package final class ReplyPort {
 /// The flow of a port that was dropped, on its way to the loop's thread.
 private struct LostRequest: @unchecked Sendable {
     let flow: Flow
-}
-
-/// A session's reference to the port of a request. It keeps nothing alive.
-package struct WeakPort {
-    weak var port: ReplyPort?
-
-    package init(_ port: ReplyPort) { self.port = port }
 }

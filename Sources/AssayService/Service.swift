@@ -56,8 +56,8 @@ package final class Service {
     /// Drops the requests of a connection that has closed.
     package func didClose(_ flow: Flow) { scheduler.didClose(flow) }
 
-    /// Drops requests that their client has given up.
-    package func cancel(_ ports: [WeakPort], of flow: Flow) { scheduler.cancel(ports, of: flow) }
+    /// Drops the requests with these ids that are in flight: their client has given them up.
+    package func cancel(_ ids: [UInt64], of flow: Flow) { scheduler.cancel(ids, of: flow) }
 
     // MARK: Requests
 

@@ -24,8 +24,6 @@ protocol Session: AnyObject {
 
     // MARK: Answers
 
-    /// Records a request that was accepted.
-    func didAccept(_ port: ReplyPort)
     /// Answers with the result of a call, or with the reason of a refusal.
     func answer(_ head: ResponseHead, _ connection: Connection)
     /// Answers with the result that the form of the request appends, when its turn comes.
@@ -120,6 +118,5 @@ enum SessionEnd {
 }
 
 extension Session {
-    func didAccept(_ port: ReplyPort) {}
     func flush(_ connection: Connection) {}
 }

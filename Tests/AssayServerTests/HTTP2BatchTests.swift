@@ -1,4 +1,5 @@
 import AssayModels
+import AssayWire
 import Testing
 
 @testable import AssayServer
@@ -69,5 +70,28 @@ import Testing
             }
             #expect(answer.hasEnded == hasEnded, "\(parts)")
         }
+    }
+
+    @Test("the lines of a batch that is given up are dropped; others of the connection go on")
+    func resets() throws {
+        let server = try SimulatedServer { $0.workers = 1 }
+        let http2 = SimulatedHTTP2Peer(server)
+        let fields = HTTP2Bytes.fields(
+            SimulatedBatch.path, method: "POST", type: SimulatedBatch.type)
+        let token = try Minted.transaction.get()
+        // A chain that is not known waits for its validation.
+        let foreign = try Minted.token(.transaction, by: Minted.foreign.get())
+        let text = String(decoding: foreign, as: UTF8.self)
+        let line = #"{"kind":"transaction","evidence":"\#(text)"}"#
+        let body = Array([String](repeating: line, count: 20).joined(separator: "\n").utf8)
+        http2.peer.send(
+            HTTP2Bytes.head(1, fields, ends: false)
+                + HTTP2Bytes.data(1, body + [0x0A], ends: false, each: 16_000))
+        while server.heldResources.requestsInFlight == 0, server.step() {}
+        http2.send(HTTP2Bytes.reset(1) + HTTP2Bytes.call(3, RPCBytes.request(token)))
+        #expect(server.metrics.handled(.verify, .cancelled) > 0)
+        #expect(http2[3].grpcStatus == 0)
+        #expect(
+            server.heldResources.requestsInFlight == 0 && server.heldResources.evidenceBytes == 0)
     }
 }

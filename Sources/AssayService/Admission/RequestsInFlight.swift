@@ -3,6 +3,8 @@ import AssayTelemetry
 /// The requests of one connection that are being verified, and what they hold.
 package struct RequestsInFlight {
     private var ids: Set<UInt64> = []
+    /// Those that their client has given up.
+    private var givenUp: Set<UInt64> = []
     /// Bytes of their evidence and state.
     package private(set) var evidenceBytes = 0
     /// Bytes expected in their answers.
@@ -32,9 +34,21 @@ package struct RequestsInFlight {
 
     mutating func remove(_ id: UInt64, _ cost: RequestCost = .none) {
         ids.remove(id)
+        if !givenUp.isEmpty { givenUp.remove(id) }
         evidenceBytes -= cost.bytes
         answersDue -= cost.answer
     }
+
+    /// Marks requests in flight that their client has given up. Ignores other ids: their requests
+    /// have ended. Returns false if there is nothing to mark.
+    mutating func giveUp(_ given: [UInt64]) -> Bool {
+        let marked = given.filter { ids.contains($0) }
+        givenUp.formUnion(marked)
+        return !marked.isEmpty
+    }
+
+    /// Whether a request was given up, and has not ended yet.
+    func hasGivenUp(_ id: UInt64) -> Bool { !givenUp.isEmpty && givenUp.contains(id) }
 
     /// Returns the lines in which requests wait for verification.
     mutating func makeLines(of peer: Peer) -> RequestLines {
@@ -47,6 +61,7 @@ package struct RequestsInFlight {
     /// Releases spare memory. Called while nothing is in flight.
     package mutating func giveBackMemory() {
         if ids.capacity > Self.kept { ids = [] }
+        if givenUp.isEmpty { givenUp = [] }
         // Items of a Resolve that has ended are possibly still queued.
         if lines?.isEmpty == true { lines = nil }
     }

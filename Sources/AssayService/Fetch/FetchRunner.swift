@@ -200,10 +200,12 @@ package final class FetchRunner {
         }
     }
 
-    /// Ends a fetch whose client has given it up.
-    func cancel(_ port: ReplyPort) {
-        guard let entry = running.values.first(where: { $0.port === port }) else { return }
-        cancel(entry, .fetchAbandoned(port.id))
+    /// Ends the fetches of a connection that were given up.
+    func cancelGivenUp(of flow: Flow) {
+        for entry in running.values
+        where entry.flow === flow && !entry.isEnded && flow.hasGivenUp(entry.admitted.id) {
+            cancel(entry, .fetchAbandoned(entry.admitted.id))
+        }
     }
 
     private func cancel(_ entry: Running, _ refusal: ResponseHead) {

@@ -7,7 +7,8 @@ import AssayWire
 /// Requests that wait for the validation of their chain.
 extension Scheduler {
     func enqueueUnknownChain(_ request: Job, for chain: ChainID) {
-        guard !request.port.value.isEnded else { return }
+        let now = now
+        guard !isOver(request, at: now) else { return drop(request) }
         let (refused, wait) = chainQueue.add(request.forWaiting, chain, at: now)
         for request in refused {
             refuse(

@@ -227,25 +227,23 @@ package final class Scheduler {
     }
 
     /// Drops requests of a connection that its client has given up, in one pass over those that
-    /// wait.
-    func cancel(_ ports: [WeakPort], of flow: Flow) {
-        guard !ports.isEmpty else { return }
-        for port in ports.compactMap(\.port) {
-            fetches.cancel(port)
-            port.refuse(nil)
-        }
-        // What runs, or waits for a chain, is dropped when its turn comes.
+    /// wait. Requests that run are dropped when they end. Those that wait for a chain are dropped
+    /// at their turn or the next sweep.
+    func cancel(_ ids: [UInt64], of flow: Flow) {
+        guard flow.giveUp(ids) else { return }
+        fetches.cancelGivenUp(of: flow)
         guard let lines = flow.inFlight.lines else { return }
-        _ = batch.removeAll(of: lines) { $0.port.value.isEnded }
+        let dropped = batch.removeAll(of: lines) { flow.hasGivenUp($0.id) }
+        for request in dropped { drop(request) }
     }
 
     /// Adds requests whose chains were validated.
     func addFirst(_ requests: [Job]) { batch.addFirst(requests, by: queueDelay) }
 
-    /// Whether the deadline has passed, the connection has closed, or the Resolve has ended.
+    /// Whether the deadline has passed, the client does not wait, or the Resolve has ended.
     func isOver(_ request: Job, at now: UInt64) -> Bool {
         let port = request.port.value
-        return request.deadline <= now || port.isEnded || port.flow.isClosed
+        return request.deadline <= now || port.isEnded || !port.isAwaited
     }
 
     // MARK: Turns

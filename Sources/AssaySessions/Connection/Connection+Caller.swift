@@ -8,8 +8,6 @@ extension Connection: Caller {
     var hasClientLeft: Bool { session.traits.endsWithPeer && hasPeerEnded }
     var acceptsWhileDraining: Bool { session.traits.acceptsWhileDraining }
 
-    func didAccept(_ port: ReplyPort) { session.didAccept(port) }
-
     func answer(
         to id: UInt64, bytes: Int?,
         _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void

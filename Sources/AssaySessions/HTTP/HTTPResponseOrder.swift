@@ -45,6 +45,13 @@ struct HTTPResponseOrder {
     /// Whether the request still needs its response.
     func isOpen(_ id: UInt64) -> Bool { id >= nextId && slots[slot(id)].response == nil }
 
+    /// The ids of the requests that still need their responses.
+    var openIds: [UInt64] {
+        (next..<slots.count).compactMap { index in
+            slots[index].response == nil ? nextId + UInt64(index - next) : nil
+        }
+    }
+
     /// Whether the response is the next to be written.
     func isNext(_ id: UInt64) -> Bool { id == nextId }
 

@@ -40,6 +40,9 @@ struct HTTP2Messages {
 
     func isOpen(_ number: UInt64) -> Bool { open[number] != nil }
 
+    /// The numbers of the requests that are not answered.
+    var openNumbers: [UInt64] { Array(open.keys) }
+
     /// Records the client's number of a request.
     mutating func name(_ number: UInt64, _ item: UInt64) { open[number] = item }
 

@@ -63,7 +63,6 @@ extension HTTP2Session {
         _ id: UInt64, _ result: [UInt8], _ connection: Connection
     ) -> HTTP2Stream? {
         guard let (stream, part) = stream(of: id) else { return nil }
-        stream.didAnswer(id)
         guard part == 0 else {
             if stream.messages != nil {
                 answerMessage(part, of: stream, connection, result)

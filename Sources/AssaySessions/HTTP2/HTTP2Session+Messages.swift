@@ -295,11 +295,11 @@ extension HTTP2Session {
 
     /// Ends the answer of a stream. What is in flight is dropped.
     func end(_ stream: HTTP2Stream, _ status: RPCStatus, _ connection: Connection) {
-        let form = stream.messages?.call.form
+        let (form, open) = (stream.messages?.call.form, stream.openIds)
         stream.plan = .skip
         stream.messages = nil
         stream.removeData()
-        connection.context.service.cancel(stream.takePorts(), of: connection.flow)
+        connection.context.service.cancel(open, of: connection.flow)
         if let form, form.framing == .connectStream {
             engine.append(form.body(status), to: stream.number)
             engine.finish(stream.number)

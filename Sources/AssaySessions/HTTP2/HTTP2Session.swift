@@ -21,8 +21,8 @@ final class HTTP2Session: RequestSession {
     /// Bytes of the heads among these events, at most.
     private var eventBytes = 0
     var received: SlabBytes?
-    /// Requests of streams that have ended, to be dropped together.
-    private var givenUp: [WeakPort] = []
+    /// The ids of requests of streams that have ended, to be dropped together.
+    private var givenUp: [UInt64] = []
     /// Streams whose requests have not arrived.
     var arrivingCount = 0
     let bodies = HTTPBodies()
@@ -120,8 +120,6 @@ final class HTTP2Session: RequestSession {
     func began(of id: UInt64, _ connection: Connection) -> UInt64 {
         stream(of: id)?.0.began ?? connection.now
     }
-
-    func didAccept(_ port: ReplyPort) { stream(of: port.id)?.0.didAccept(port) }
 
     // MARK: Reading
 
@@ -340,12 +338,13 @@ final class HTTP2Session: RequestSession {
         if !stream.isComplete { arrivingCount -= 1 }
         dropReceipt(of: stream, connection)
         drop(stream)
-        givenUp += stream.takePorts()
+        givenUp += stream.openIds
         connection.updateBudget()
     }
 
     /// Drops the requests of streams that have ended.
     private func dropGivenUp(_ connection: Connection) {
+        guard !givenUp.isEmpty else { return }
         connection.context.service.cancel(givenUp, of: connection.flow)
         givenUp.removeAll()
     }

@@ -22,10 +22,6 @@ final class HTTP2Stream: HTTPExchange {
     var messages: HTTP2Messages?
     /// Whether no further line or message follows.
     var hasLastPart = false
-    /// The request of the stream, while it is being verified.
-    private var port: WeakPort?
-    /// Those of its lines or messages, by id.
-    private var ports: [UInt64: WeakPort] = [:]
     var pace: HTTP2Pace
 
     init(
@@ -62,21 +58,10 @@ final class HTTP2Stream: HTTPExchange {
     /// Whether the client waits for news on it, or keeps it for later messages or lines.
     var isSilent: Bool { (messages?.isEmpty ?? lines?.isEmpty) == true && !holdsPart }
 
-    // MARK: Requests in flight
-
-    func didAccept(_ port: ReplyPort) {
-        let held = WeakPort(port)
-        if port.id == id { self.port = held } else { ports[port.id] = held }
-    }
-
-    func didAnswer(_ id: UInt64) {
-        if id == self.id { port = nil } else { ports[id] = nil }
-    }
-
-    /// Takes the requests that are not answered.
-    func takePorts() -> [WeakPort] {
-        defer { (port, ports) = (nil, [:]) }
-        return ports.values + [port].compactMap { $0 }
+    /// The ids of its requests that are not answered: its own, or those of its lines or messages.
+    var openIds: [UInt64] {
+        let parts = lines?.openIds ?? messages?.openNumbers
+        return parts?.map { $0 << 32 | id } ?? (isAnswered ? [] : [id])
     }
 }
 
