@@ -133,4 +133,23 @@ import Testing
             server.heldResources.evidenceBytes == 0 && server.heldResources.requestsInFlight == 0)
         #expect(peer.ask(3, Bytes.get(3, "/v1/health")).status == 200)
     }
+
+    @Test("a stream of messages whose time ends drops the receipt that arrives on it")
+    func late() throws {
+        let server = try RPCReceiptTests.streaming(1)
+        let peer = SimulatedHTTP2Peer(server)
+        let message = RPCBytes.streamRequest(
+            1, try Minted.receipt(bytes: 200_000), kind: .appReceipt)
+        let fields = Bytes.fields(HTTP2StreamTests.verifyStream, [("grpc-timeout", "500m")])
+        peer.send(
+            Bytes.head(1, fields)
+                + Bytes.data(1, Array(message.prefix(30_000)), ends: false, each: 16_000))
+        #expect(server.heldResources.requestsInFlight == 1)
+        server.pass(milliseconds: 1_000)
+        peer.receive()
+        #expect(peer[1].hasEnded && peer[1].grpcStatus == 4)
+        #expect(
+            server.heldResources.requestsInFlight == 0 && server.heldResources.evidenceBytes == 0)
+        #expect(peer.ask(3, Bytes.get(3, "/v1/health")).status == 200)
+    }
 }

@@ -10,7 +10,7 @@ import Testing
 @Suite("Streams of gRPC") struct HTTP2StreamTests {
     typealias Bytes = HTTP2Bytes
 
-    private static let verifyStream = "/assay.v1.Verifier/VerifyStream"
+    static let verifyStream = "/assay.v1.Verifier/VerifyStream"
 
     @Test("many requests on one stream, in any parts of DATA", arguments: [7, 100, 3_000, 16_384])
     func verifyStream(_ size: Int) throws {

@@ -295,6 +295,7 @@ extension HTTP2Session {
 
     /// Ends the answer of a stream. What is in flight is dropped.
     func end(_ stream: HTTP2Stream, _ status: RPCStatus, _ connection: Connection) {
+        dropReceipt(of: stream, connection)
         let (form, open) = (stream.messages?.call.form, stream.openIds)
         stream.plan = .skip
         stream.messages = nil
