@@ -51,6 +51,9 @@ package final class Flow {
         return now - min(lastArrival / 1_000_000, now)
     }
 
+    /// Nanoseconds of the monotonic clock.
+    var nanoseconds: UInt64 { loop.nanoseconds }
+
     /// When the last received bytes could have been read, in nanoseconds of the monotonic clock.
     var arrived: UInt64 { loop.clock.monotonic(at: lastArrival) }
 

@@ -5,42 +5,77 @@ import AssayWire
 /// Where the answer to one accepted request goes, and the memory that the request holds until then.
 ///
 /// The one place that ends a request: gives its memory back, counts it, and has its answer
-/// written. A port that is dropped without an answer answers that the server failed. Belongs to the
-/// loop's thread; its last reference can end on any.
-package final class ReplyPort {
-    let flow: Flow
-    package let id: UInt64
-    /// Nanoseconds of the monotonic clock at which its last bytes could have been read.
-    private(set) var arrived: UInt64
-    private let call: CallLabel
-    private let loop: EventLoop
-    private var reservation: Reservation
-    /// Whether it is answered, or dropped.
-    private(set) var isEnded = false
+/// written. A port that is dropped without an answer answers that the server failed.
+///
+/// Any thread can hold a port, read its constants, and drop its last reference. Its state belongs
+/// to the loop's thread: what changes it takes the flow, which `LoopBound` gives to no other.
+package class ReplyPort: @unchecked Sendable {
+    private final let owner: LoopBound<Flow>
+    package final let id: UInt64
+    private final let call: CallLabel
+    /// Nanoseconds of the monotonic clock at which its last bytes could have been read. State.
+    private(set) final var arrived: UInt64
+    /// The memory that it gives back. State.
+    private final var cost: RequestCost
+    /// Whether it is answered or dropped, or has nothing to answer itself. State.
+    private final var hasEnded: Bool
 
     /// Accepts a request.
     init(
         _ call: CallLabel, _ id: UInt64, from flow: Flow, on loop: EventLoop,
         holding reservation: consuming Reservation
     ) {
-        self.call = call
+        owner = LoopBound(flow, to: loop)
         self.id = id
-        self.flow = flow
-        self.loop = loop
+        self.call = call
         arrived = flow.arrived
-        let cost = reservation.cost
-        self.reservation = reservation
+        cost = reservation.handOver()
+        hasEnded = false
         flow.accept(id, call, cost)
     }
 
+    /// A part of another request. It holds nothing, and has nothing to answer itself.
+    init(partOf port: ReplyPort) {
+        owner = port.owner
+        id = port.id
+        call = port.call
+        arrived = port.arrived
+        cost = .none
+        hasEnded = true
+    }
+
+    /// Takes the place of another port, which has nothing to answer from now on. On the loop's
+    /// thread.
+    init(replacing port: ReplyPort) {
+        _ = port.flow
+        owner = port.owner
+        id = port.id
+        call = port.call
+        arrived = port.arrived
+        cost = port.cost
+        hasEnded = port.hasEnded
+        port.hasEnded = true
+    }
+
+    /// The connection of the request.
+    final var flow: Flow { owner.value }
+
     /// Bytes of evidence and state.
-    var heldBytes: Int { reservation.cost.bytes }
+    final var heldBytes: Int { cost.bytes }
+
+    /// Whether it is answered, or dropped.
+    var isEnded: Bool { hasEnded }
+
+    /// Whether its client waits for the answer.
+    final var isAwaited: Bool { flow.awaits(id) }
 
     /// Holds further memory, of evidence that has arrived now.
-    func hold(_ more: consuming Reservation) {
+    final func hold(_ more: consuming Reservation) {
+        let flow = flow
         arrived = flow.arrived
-        flow.inFlight.charge(more.cost)
-        reservation.take(&more)
+        let added = more.handOver()
+        flow.inFlight.charge(added)
+        cost.add(added)
     }
 
     /// What an answer with a result counts as.
@@ -51,22 +86,20 @@ package final class ReplyPort {
         case fetched
     }
 
-    /// Whether its client waits for the answer.
-    var isAwaited: Bool { flow.awaits(id) }
-
     /// Answers with a result, unless the request has ended. A request that was given up ends
     /// without an answer.
     ///
     /// - Parameters:
     ///   - now: nanoseconds of the monotonic clock; nil to read it.
     ///   - bytes: how many are appended; nil if that is not known before.
-    func answer(
+    final func answer(
         _ result: Result, at now: UInt64? = nil, bytes: Int? = nil,
         _ appendResult: (inout [UInt8]) throws(AnswerFault) -> Void
     ) {
+        let flow = flow
         guard !flow.hasGivenUp(id) else { return refuse(nil) }
-        end { caller in
-            let now = now ?? loop.nanoseconds
+        end(flow) { caller in
+            let now = now ?? flow.nanoseconds
             let telemetry = flow.telemetry
             switch result {
             case .verified(let outcome, let began):
@@ -83,32 +116,27 @@ package final class ReplyPort {
     ///
     /// - Parameter refusal: nil if the client does not wait for one.
     func refuse(_ refusal: ResponseHead?) {
-        let refusal = isAwaited ? refusal : nil
-        end { caller in
+        let flow = flow
+        let refusal = flow.awaits(id) ? refusal : nil
+        end(flow) { caller in
             flow.telemetry.didDrop(call, refusal)
             caller?.refuse(refusal)
         }
     }
 
-    private func end(_ answer: ((any Caller)?) -> Void) {
-        guard !isEnded else { return }
-        isEnded = true
-        flow.end(id, reservation.handOver(), answer)
+    private final func end(_ flow: Flow, _ answer: ((any Caller)?) -> Void) {
+        guard !hasEnded else { return }
+        hasEnded = true
+        flow.end(id, cost, answer)
     }
 
     deinit {
-        guard !isEnded else { return }
-        let (id, call, cost) = (id, call, reservation.handOver())
-        let lost = LostRequest(flow: flow)
-        loop.post {
+        guard !hasEnded else { return }
+        let (id, call, cost) = (id, call, cost)
+        owner.post { flow in
             let failure = ResponseHead.lost(id)
-            lost.flow.telemetry.didDrop(call, failure)
-            lost.flow.end(id, cost) { $0?.refuse(failure) }
+            flow.telemetry.didDrop(call, failure)
+            flow.end(id, cost) { $0?.refuse(failure) }
         }
     }
-}
-
-/// The flow of a port that was dropped, on its way to the loop's thread.
-private struct LostRequest: @unchecked Sendable {
-    let flow: Flow
 }

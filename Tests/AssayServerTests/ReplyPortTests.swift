@@ -12,7 +12,7 @@ import Testing
 /// The end of an accepted request: its answer, and the memory that it held.
 @Suite struct ReplyPortTests {
     enum End: CaseIterable {
-        case refused, refusedTwice, afterMoreMemory, dropped, droppedElsewhere
+        case refused, refusedTwice, afterMoreMemory, replaced, dropped, droppedElsewhere
 
         var isDropped: Bool { self == .dropped || self == .droppedElsewhere }
     }
@@ -54,11 +54,12 @@ import Testing
                 return
             }
             let cost = RequestCost(bytes: 100, state: 100, answer: 50)
-            let port = ReplyPort(
+            var port = ReplyPort(
                 .verify, 7, from: connection.flow, on: worker.context.loop,
                 holding: Reservation(cost, for: connection.peer))
             if end == .afterMoreMemory { port.hold(Reservation(cost, for: connection.peer)) }
-            kept.withLock { $0 = LoopBound(port, to: worker.context.loop) }
+            if end == .replaced { port = ReplyPort(replacing: port) }
+            kept.withLock { [port] in $0 = LoopBound(port, to: worker.context.loop) }
         }
         #expect(try held() == [1, end == .afterMoreMemory ? 200 : 100])
         if end != .droppedElsewhere {

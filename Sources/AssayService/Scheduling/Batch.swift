@@ -157,7 +157,7 @@ package final class Batch {
     var isLong: Bool { waitingCount > 2 * backgroundThreads * requestsPerSlice }
 
     func add(_ request: Job, by delay: QueueDelay) {
-        let lines = request.port.value.flow.makeLines()
+        let lines = request.flow.makeLines()
         if request.mayWait {
             mayWait.append(request, to: lines.mayWait, by: delay)
         } else if !handsOver, delay.nanoseconds(of: request.work) <= Self.quickNanoseconds {
@@ -170,7 +170,7 @@ package final class Batch {
     /// Adds requests that have already waited elsewhere, before the others of their connections.
     func addFirst(_ requests: [Job], by delay: QueueDelay) {
         for request in requests.reversed() {
-            let lines = request.port.value.flow.makeLines()
+            let lines = request.flow.makeLines()
             if request.mayWait {
                 mayWait.prepend(request, to: lines.mayWait, by: delay)
             } else {

@@ -80,7 +80,7 @@ package struct ChainValidationQueue {
     }
 
     private static func flow(of request: Job) -> FairQueue<PeerKey, Key>.FlowKey {
-        let flow = request.port.value.flow
+        let flow = request.flow
         return FairQueue.FlowKey(peer: flow.peer.key, number: flow.number)
     }
 

@@ -4,20 +4,15 @@ import AssayModels
 import AssayTelemetry
 import AssayWire
 
-/// A pending verification: of a request, or of an item of a Resolve. A class, because the batch and
-/// the threads that verify pass it on.
-package final class Job: Sendable {
-    /// Where the answer goes; the port of the whole Resolve for an item of it.
-    let port: LoopBound<ReplyPort>
-    let id: UInt64
+/// A pending verification: of a request, whose port it is, or of an item of a Resolve, which ends
+/// with the Resolve. One object for both, because the batch and the threads that verify pass it on.
+package final class Job: ReplyPort, @unchecked Sendable {
     let app: AppEntry
     let kind: EvidenceKind
     let call: VerifyCall
     let evidence: Evidence
     /// Milliseconds of the loop's clock after which the client no longer waits.
     let deadline: UInt64
-    /// Nanoseconds of the monotonic clock at which its last bytes could have been read.
-    let arrived: UInt64
     let work: WorkClass
     /// Whether it is served after requests without this flag, and is not rejected because of
     /// them.
@@ -37,31 +32,47 @@ package final class Job: Sendable {
         indirect case oversized(OversizedEvidence)
     }
 
+    /// Accepts a request.
+    ///
     /// - Parameter size: bytes of the evidence.
     init(
-        _ port: ReplyPort, app: AppEntry, kind: EvidenceKind, call: VerifyCall,
-        evidence: Evidence, size: Int, deadline: UInt64, mayWait: Bool, form: any AnswerForm,
-        slot: ResolveSlot? = nil, on loop: EventLoop
+        _ admitted: borrowing Admitted, _ evidence: Evidence, size: Int, from flow: Flow,
+        on loop: EventLoop, holding reservation: consuming Reservation
     ) {
-        self.port = LoopBound(port, to: loop)
-        id = port.id
-        arrived = port.arrived
-        self.app = app
-        self.kind = kind
-        self.call = call
+        app = admitted.app
+        kind = admitted.kind
+        call = admitted.call
         self.evidence = evidence
-        self.deadline = deadline
-        self.mayWait = mayWait
-        self.form = form
+        deadline = admitted.deadline
+        mayWait = admitted.mayWait
+        form = admitted.form
+        slot = nil
+        work = WorkClass(admitted.kind, bytes: min(size, admitted.exceeded ?? size))
+        super.init(.verify, admitted.id, from: flow, on: loop, holding: reservation)
+    }
+
+    /// An item of a Resolve.
+    ///
+    /// - Parameter size: bytes of the evidence.
+    init(
+        _ slot: ResolveSlot, of resolve: AcceptedResolve, _ kind: EvidenceKind,
+        _ evidence: Evidence, size: Int
+    ) {
+        let admitted = resolve.admitted
+        app = admitted.app
+        self.kind = kind
+        call = admitted.itemCall(kind)
+        self.evidence = evidence
+        deadline = admitted.deadline
+        mayWait = admitted.mayWait
+        form = admitted.form
         self.slot = slot
         work = WorkClass(kind, bytes: size)
+        super.init(partOf: resolve.port)
     }
 
     /// The same, whose evidence keeps no other bytes alive.
-    private init(_ job: Job, evidence: SlabBytes) {
-        port = job.port
-        id = job.id
-        arrived = job.arrived
+    private init(replacing job: Job, evidence: SlabBytes) {
         app = job.app
         kind = job.kind
         call = job.call
@@ -71,12 +82,22 @@ package final class Job: Sendable {
         form = job.form
         slot = job.slot
         work = job.work
+        super.init(replacing: job)
     }
 
-    /// A copy for a long wait: its evidence keeps no other bytes alive.
-    var forWaiting: Job {
+    /// Returns the job that replaces this one for a long wait: its evidence keeps no other bytes
+    /// alive.
+    func replacedForWaiting() -> Job {
         guard case .whole(let bytes) = evidence else { return self }
-        return Job(self, evidence: bytes.forWaiting)
+        return Job(replacing: self, evidence: bytes.forWaiting)
+    }
+
+    override var isEnded: Bool { slot.map { $0.resolve.value.isEnded } ?? super.isEnded }
+
+    /// Answers without a verdict. A Resolve ends with the first of its items.
+    override func refuse(_ refusal: ResponseHead?) {
+        guard let slot else { return super.refuse(refusal) }
+        slot.resolve.value.refuse(refusal)
     }
 
     /// Whether the kind is an estimate, and the verification detects it.

@@ -69,14 +69,10 @@ package final class Resolver {
             case (_, .whole(let bytes)): Verifier.estimatedKind(of: bytes.span)
             case (_, .oversized): .transaction
             }
-        return Job(
-            resolve.port, app: admitted.app, kind: kind, call: admitted.itemCall(kind),
-            evidence: evidence, size: size, deadline: admitted.deadline,
-            mayWait: admitted.mayWait, form: admitted.form,
-            slot: ResolveSlot(
-                resolve: LoopBound(resolve, to: context.loop), index: index,
-                detectsKind: admitted.call.items[index].kind == .detected),
-            on: context.loop)
+        let slot = ResolveSlot(
+            resolve: LoopBound(resolve, to: context.loop), index: index,
+            detectsKind: admitted.call.items[index].kind == .detected)
+        return Job(slot, of: resolve, kind, evidence, size: size)
     }
 
     // MARK: Answers

@@ -18,7 +18,7 @@ extension Scheduler {
             } else if let outcome = answers.outcomes[index] {
                 let result = ReplyPort.Result.verified(outcome, began: answers.began)
                 let bytes = start..<end
-                slice[index].port.value.answer(result, at: now, bytes: bytes.count) {
+                slice[index].answer(result, at: now, bytes: bytes.count) {
                     output throws(AnswerFault) in
                     if let fault = answers.faults[index] { throw fault }
                     output.append(contentsOf: answers.bytes[bytes])
@@ -42,17 +42,11 @@ extension Scheduler {
         if let detail = job.refusedReceipt(verification, at: time) {
             context.telemetry.logRefusedReceipt(detail)
         }
-        job.port.value.answer(result, at: ended) { output throws(AnswerFault) in
+        job.answer(result, at: ended) { output throws(AnswerFault) in
             try job.form.append(
                 verification, answering: job.id, job.call, at: time, by: codec, to: &output)
         }
     }
 
-    /// Answers without a verdict. A Resolve ends with the first of its items.
-    func refuse(_ job: Job, _ answer: ResponseHead) {
-        guard let slot = job.slot else { return job.port.value.refuse(answer) }
-        slot.resolve.value.refuse(answer)
-    }
-
-    func drop(_ job: Job) { refuse(job, .deadlineExceeded(job.id)) }
+    func drop(_ job: Job) { job.refuse(.deadlineExceeded(job.id)) }
 }

@@ -9,10 +9,9 @@ extension Scheduler {
     func enqueueUnknownChain(_ request: Job, for chain: ChainID) {
         let now = now
         guard !isOver(request, at: now) else { return drop(request) }
-        let (refused, wait) = chainQueue.add(request.forWaiting, chain, at: now)
+        let (refused, wait) = chainQueue.add(request.replacedForWaiting(), chain, at: now)
         for request in refused {
-            refuse(
-                request,
+            request.refuse(
                 .tooManyUnknownChains(request.id, retryAfter: UInt32(clamping: wait)))
         }
     }

@@ -208,15 +208,9 @@ package final class Scheduler {
         _ admitted: borrowing Admitted, _ evidence: Job.Evidence, size: Int,
         _ reservation: consuming Reservation, _ flow: Flow
     ) {
-        let port = ReplyPort(
-            .verify, admitted.id, from: flow, on: context.loop, holding: reservation)
-        batch.add(
-            Job(
-                port, app: admitted.app, kind: admitted.kind, call: admitted.call,
-                evidence: evidence, size: min(size, admitted.exceeded ?? size),
-                deadline: admitted.deadline, mayWait: admitted.mayWait, form: admitted.form,
-                on: context.loop),
-            by: queueDelay)
+        let job = Job(
+            admitted, evidence, size: size, from: flow, on: context.loop, holding: reservation)
+        batch.add(job, by: queueDelay)
     }
 
     /// Drops the waiting requests of a connection that has closed.
@@ -242,8 +236,7 @@ package final class Scheduler {
 
     /// Whether the deadline has passed, the client does not wait, or the Resolve has ended.
     func isOver(_ request: Job, at now: UInt64) -> Bool {
-        let port = request.port.value
-        return request.deadline <= now || port.isEnded || !port.isAwaited
+        request.deadline <= now || request.isEnded || !request.isAwaited
     }
 
     // MARK: Turns
