@@ -121,13 +121,13 @@ package final class Connection {
             updateBudget()
         }
         var watch = ReadingWatch()
-        defer { watch.stop(&inlet.reading, context) }
+        defer { if let time = watch.stop(context) { inlet.reading.use(nanoseconds: time) } }
         while canTakeRequest {
             guard session.takeNext(self) else {
                 if inlet.reading.awaitsAnswer || inlet.reading.awaitsLongAnswer { break }
                 return
             }
-            watch.didStep(&inlet.reading, context)
+            if let time = watch.didStep(context) { inlet.reading.use(nanoseconds: time) }
         }
         if isOpen {
             inlet.pause()

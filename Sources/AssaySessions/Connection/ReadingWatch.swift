@@ -25,27 +25,25 @@ struct ReadingWatch {
     /// Steps between two looks at the clock.
     private static let stepsPerLook = 8
 
-    /// Records a step.
-    mutating func didStep(_ reading: inout ReadingTurn, _ context: ConnectionContext) {
+    /// Records a step. Returns the nanoseconds to count; nil most of the time.
+    mutating func didStep(_ context: ConnectionContext) -> UInt64? {
         steps += 1
-        if steps == 1 {
+        guard steps > 1 else {
             since = LoopTime(context)
-        } else if steps % Self.stepsPerLook == 0 {
-            look(&reading, context)
+            return nil
         }
+        return steps % Self.stepsPerLook == 0 ? look(context) : nil
     }
 
-    /// Ends the measurement.
-    func stop(_ reading: inout ReadingTurn, _ context: ConnectionContext) {
-        guard steps > 1 else { return }
-        var watch = self
-        watch.look(&reading, context)
+    /// Ends the measurement. Returns the nanoseconds to count.
+    mutating func stop(_ context: ConnectionContext) -> UInt64? {
+        steps > 1 ? look(context) : nil
     }
 
-    private mutating func look(_ reading: inout ReadingTurn, _ context: ConnectionContext) {
+    private mutating func look(_ context: ConnectionContext) -> UInt64 {
         let now = LoopTime(context)
         let (total, worked) = (now.total - since.total, now.worked - since.worked)
-        reading.use(nanoseconds: total - min(worked, total))
         since = now
+        return total - min(worked, total)
     }
 }
