@@ -193,7 +193,10 @@ final class SimulatedHTTP2Client: SimulatedClient {
     }
 
     private func problem(of answer: SimulatedHTTP2Peer.Answer, to call: Call) -> String? {
-        let wrong = "\(call.question) was answered with \(answer.fields) \(answer.text.prefix(200))"
+        let content =
+            call.question == .batch && call.form == .grpc
+            ? "\(RPCBytes.streamAnswers(answer))" : "\(answer.text.prefix(200))"
+        let wrong = "\(call.question) was answered with \(answer.fields) \(content)"
         if let code = answer.code, code != 0 {
             // REFUSED_STREAM, CANCEL, ENHANCE_YOUR_CALM.
             return [7, 8, 11].contains(code) ? nil : "\(wrong), and reset with code \(code)"
