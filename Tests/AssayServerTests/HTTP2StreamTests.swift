@@ -143,6 +143,27 @@ import Testing
             server.heldResources.requestsInFlight == 0 && server.heldResources.evidenceBytes == 0)
     }
 
+    @Test("after the last stream is known, a message is refused with its number")
+    func refusedByDrain() throws {
+        let server = try RPCReceiptTests.streaming(1)
+        let peer = SimulatedHTTP2Peer(server)
+        let receipt = RPCBytes.streamRequest(
+            1, try Minted.receipt(bytes: 200_000), kind: .appReceipt)
+        let (start, rest) = (Array(receipt.prefix(30_000)), Array(receipt.dropFirst(30_000)))
+        peer.send(
+            Bytes.head(1, Bytes.fields(Self.verifyStream))
+                + Bytes.data(1, start, ends: false, each: 16_000))
+        server.drain()
+        server.runUntilIdle()
+        peer.receive()
+        #expect(!peer[1].hasEnded && !peer.ends.isEmpty)
+        let next = RPCBytes.streamRequest(2, try Minted.transaction.get())
+        peer.send(Bytes.data(1, rest + next, ends: true, each: 16_000))
+        let answers = RPCBytes.streamAnswers(peer[1])
+        #expect(answers.verdicts == [1: .valid] && answers.codes == [2: 14])
+        #expect(peer[1].hasEnded)
+    }
+
     @Test("a drain answers what it has accepted, and ends the stream")
     func drain() throws {
         let server = try SimulatedServer()

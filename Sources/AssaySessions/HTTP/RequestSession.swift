@@ -23,8 +23,8 @@ protocol RequestSession: Session {
     func isArriving(_ id: UInt64) -> Bool
     /// When the first byte of a request arrived, in milliseconds of the loop's clock.
     func began(of id: UInt64, _ connection: Connection) -> UInt64
-    /// Records the message of a call, before it is performed.
-    func didRead(_ request: RPCRequest, of id: UInt64)
+    /// Records the message of a call, before it is performed. Throws the reason to refuse it.
+    func didRead(_ request: RPCRequest, of id: UInt64) throws(HTTPProblem)
     /// Answers with a response that is complete.
     func answer(to id: UInt64, _ response: HTTPResponse, _ connection: Connection)
     /// Answers with the reason why there is no result.
@@ -55,7 +55,7 @@ protocol RequestSession: Session {
 }
 
 extension RequestSession {
-    func didRead(_ request: RPCRequest, of id: UInt64) {}
+    func didRead(_ request: RPCRequest, of id: UInt64) throws(HTTPProblem) {}
 
     /// Parses a body: a short one here, as a part of the connection's quota of the turn, and others
     /// on a background thread.

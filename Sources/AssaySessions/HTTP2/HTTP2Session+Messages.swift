@@ -29,9 +29,11 @@ extension HTTP2Session {
         return HTTP2Fields(fields)
     }
 
-    func didRead(_ request: RPCRequest, of id: UInt64) {
+    func didRead(_ request: RPCRequest, of id: UInt64) throws(HTTPProblem) {
         guard let (stream, part) = stream(of: id), part > 0 else { return }
         stream.messages?.name(part, request.id)
+        // Only now the refusal has the client's number.
+        if case .final = end { throw HTTPProblem(ResponseHead.unavailable(id)) }
     }
 
     // MARK: Data
@@ -192,9 +194,6 @@ extension HTTP2Session {
         switch call.form.method {
         case .verifyStream:
             let id = begin(stream)
-            if case .final = end {
-                return connection.answerAtOnce(.verify, .unavailable(id))
-            }
             take(call, message, id, connection, began: connection.lastArrival)
             if !isOpen(id) { connection.inlet.pay(for: .refusedMessage) }
         case .watch, .reflection, .reflectionAlpha:

@@ -91,7 +91,7 @@ extension RequestSession {
         if let kind = call.form.method.signature {
             return try sign(request, kind, call, id, connection)
         }
-        didRead(request, of: id)
+        try didRead(request, of: id)
         var head = try call.requestHead(id, request.head, by: connection.context.codec)
         connection.inlet.pay(for: .fields(ofMessage: request.head.count))
         let service = connection.context.service
