@@ -46,10 +46,9 @@ package struct Work: Sendable {
     package static let signature = Work(4)
 
     /// An answer, by its size. Info costs as much as several tokens.
-    package static func answer(bytes: Int) -> Work { Work(bytes / answerBytes) }
-
-    /// Bytes of an answer that count as one more request.
-    package static let answerBytes = ServerLimits.answerBytesPerRequest
+    package static func answer(bytes: Int) -> Work {
+        Work(bytes / ServerLimits.answerBytesPerRequest)
+    }
 
     /// A JSON body, beside its head.
     package static func json(_ body: Span<UInt8>) -> Work {

@@ -2,6 +2,7 @@ import AssayModels
 import Testing
 
 @testable import AssayServer
+@testable import AssaySessions
 @testable import AssayTelemetry
 
 /// What the body of a request is answered with: the same in both versions of HTTP, however its
@@ -133,6 +134,39 @@ import Testing
             peer.send(HTTP2Bytes.data(1, part, ends: rest.isEmpty, each: size))
         }
         return Answer(status: peer[1].status, text: peer[1].text)
+    }
+
+    @Test("a closed connection leaves nothing of its bodies")
+    func closed() throws {
+        let message = RPCBytes.request(try Minted.token(.transaction))
+        let path = RPCBytes.verify
+        let first = HTTPClient.post(path, message, type: Self.proto)
+        let second = HTTP2Bytes.start + HTTP2Bytes.post(1, path, message, type: Self.proto)
+        let part =
+            HTTP2Bytes.head(3, HTTP2Bytes.fields(path, type: Self.proto))
+            + HTTP2Bytes.data(3, Array(message.prefix(50)))
+        let cases: [(name: String, bytes: [UInt8])] = [
+            ("a whole body", first), ("a part of a body", Array(first.dropLast(5))),
+            ("a whole body of HTTP/2", second), ("a part of a body of HTTP/2", second + part),
+        ]
+        // The seed decides how many bytes a read has.
+        for (seed, (name, bytes)) in (1...8).flatMap({ seed in cases.map { (seed, $0) } }) {
+            let server = try RPCReceiptTests.streaming(UInt64(seed))
+            let peer = server.connect(to: SimulatedServer.http)
+            peer.send(bytes)
+            server.runUntilIdle()
+            weak var bodies: HTTPBodies?
+            server.forEachWorker { _, worker in
+                for connection in worker.connections.all {
+                    bodies = (connection.session as? any RequestSession)?.bodies ?? bodies
+                }
+            }
+            #expect(bodies != nil, "\(name)")
+            peer.close()
+            server.pass(milliseconds: 100)
+            #expect(server.heldResources.connections == 0, "\(name)")
+            #expect(bodies == nil, "\(name)")
+        }
     }
 
     @Test("each body has one answer")

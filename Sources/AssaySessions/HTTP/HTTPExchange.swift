@@ -72,18 +72,22 @@ class HTTPExchange {
     }
 
     private final func moveOut(limit: Int) {
-        guard let bytes = received else { return }
-        received = nil
+        guard let bytes = takeReceived() else { return }
         collected.append(bytes.span, limit: limit)
+    }
+
+    private final func takeReceived() -> SlabBytes? {
+        guard let bytes = received else { return nil }
+        received = nil
+        bodies.didLeavePlace()
+        return bytes
     }
 
     final func takeData() -> SlabBytes? {
         let before = heldBytes
         defer { bodies.didChange(from: before, to: heldBytes) }
         rate = nil
-        guard let bytes = received else { return collected.take() }
-        received = nil
-        return bytes
+        return takeReceived() ?? collected.take()
     }
 
     final func removeData() { _ = takeData() }
@@ -111,21 +115,22 @@ class HTTPExchange {
 final class HTTPBodies {
     /// Bytes of memory.
     private(set) var heldBytes = 0
-    /// A request whose data is in received bytes.
+    /// The request whose data is in received bytes; nil once it is not there any more, since each
+    /// request holds this object.
     private var inPlace: HTTPExchange?
 
     fileprivate func didChange(from before: Int, to after: Int) { heldBytes += after - before }
 
     fileprivate func didHold(_ exchange: HTTPExchange) {
-        if let other = inPlace, other !== exchange { other.collect() }
+        collect()
         inPlace = exchange
     }
 
-    /// Copies data out of received bytes, which are released.
-    func collect() {
-        inPlace?.collect()
-        inPlace = nil
-    }
+    fileprivate func didLeavePlace() { inPlace = nil }
+
+    /// Copies data out of received bytes, which are released. Also called when nothing more is
+    /// read.
+    func collect() { inPlace?.collect() }
 }
 
 /// What happens to the body of a request.

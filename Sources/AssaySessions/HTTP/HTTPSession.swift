@@ -58,7 +58,9 @@ final class HTTPSession: RequestSession {
         switch stage {
         case .announced, .silent: break
         case .refused(let head): answerLast(head, connection)
-        case .stopped: if let current { dropReceipt(of: current, connection) }
+        case .stopped:
+            bodies.collect()
+            if let current { dropReceipt(of: current, connection) }
         }
     }
 

@@ -47,8 +47,8 @@ protocol RequestSession: Session {
     /// Records that the last byte of a receipt was passed on.
     func didEndReceipt(
         _ receipt: ArrivingReceipt, of exchange: Arriving, _ connection: Connection)
-    /// Drops what has arrived of a body, and what follows: the request is answered, or is next.
-    /// The code that calls it drops a receipt itself.
+    /// Drops what has arrived of a body, and what follows of it. The code that calls it drops a
+    /// receipt itself.
     func drop(_ exchange: Arriving)
     /// Drops a body and refuses its request: what follows is not worth reading.
     func drop(_ exchange: Arriving, tooLarge problem: HTTPProblem, _ connection: Connection)

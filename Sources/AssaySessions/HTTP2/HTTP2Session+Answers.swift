@@ -160,7 +160,9 @@ extension HTTP2Session {
         case .refused(let head):
             engine.end(head.status == .unavailable ? .noError : .protocolError)
             touch(connection, answers: 0)
-        case .stopped: for stream in streams.values { dropReceipt(of: stream, connection) }
+        case .stopped:
+            bodies.collect()
+            for stream in streams.values { dropReceipt(of: stream, connection) }
         }
     }
 
