@@ -12,8 +12,8 @@ enum CountedVerification {
         let ca = try DevelopmentCA.make(at: JWSSuite.now)
         let trust = try TrustStore.apple.pinning(ca.rootCertificate, development: true)
         let tokens = try JWSSuite.tokens(.transaction, Minter(ca.chain))
-        // The only own engine that every processor has. No answer is compared with OpenSSL's: chance
-        // chooses those that are, and one costs as many allocations as a hundred answers.
+        // The only own engine that every processor has. No answer is compared with OpenSSL's:
+        // chance chooses which, and one costs as many allocations as a hundred answers.
         let engine = EngineInUse(.portable, selfTest: { _ in true }, judge: { $0.holds })
         let verifier = Verifier(trust: trust, keyTables: .withSignatures, engine: engine)
         // The key gets its table.

@@ -10,7 +10,7 @@ import Testing
 @testable import AssaySessions
 @testable import AssayTelemetry
 
-@Suite struct FramePaceTests {
+@Suite struct ArrivalPaceTests {
     private var limits: ServerLimits {
         var limits = ServerLimits()
         limits.frameGraceMilliseconds = 5_000
@@ -18,7 +18,7 @@ import Testing
         return limits
     }
 
-    /// Rows: the times of received bytes, the current time, the unread bytes, and whether the
+    /// Rows: the times of received bytes, the current time, the bytes that arrived, and whether the
     /// peer is slow.
     @Test(
         arguments: [
@@ -31,25 +31,27 @@ import Testing
             ([5_500], 6_000, 999, true), ([5_500], 6_000, 1_000, false),
             ([9_000], 10_000, 4_999, true), ([9_000], 10_000, 5_000, false),
         ] as [([UInt64], UInt64, Int, Bool)])
-    func judges(received: [UInt64], now: UInt64, unread: Int, isSlow: Bool) {
-        var pace = FramePace(began: 0, at: 0)
+    func judges(received: [UInt64], now: UInt64, arrived: Int, isSlow: Bool) {
+        var pace = ArrivalPace(began: 0, at: 0)
         for time in received { pace.didReceive(at: time) }
-        #expect(pace.isSlow(at: now, unread: unread, limits) == isSlow)
-        // Bytes taken out of the buffer count like bytes in it.
-        pace.didTake(unread)
-        #expect(pace.isSlow(at: now, unread: 0, limits) == isSlow)
+        #expect(pace.isSlow(arrived, at: now, limits) == isSlow)
+        // What arrived before a pause does not count after it.
+        pace = ArrivalPace(began: 0, at: 0)
+        pace.didPause(100_000, at: 1_000_000)
+        for time in received { pace.didReceive(at: 1_000_000 + time) }
+        #expect(pace.isSlow(100_000 + arrived, at: 1_000_000 + now, limits) == isSlow)
     }
 
     @Test func timeSpentByTheServerDoesNotCount() {
-        var pace = FramePace(began: 0, at: 0)
-        pace.didResume(at: 100_000)
-        #expect(!pace.isSlow(at: 105_000, unread: 0, limits))
-        #expect(pace.isSlow(at: 105_001, unread: 0, limits))
+        var pace = ArrivalPace(began: 0, at: 0)
+        pace.didPause(0, at: 100_000)
+        #expect(!pace.isSlow(0, at: 105_000, limits))
+        #expect(pace.isSlow(0, at: 105_001, limits))
         #expect(pace.began == 0)
         // The server had read of the frame long before it came to it.
-        pace = FramePace(began: 0, at: 100_000)
-        #expect(!pace.isSlow(at: 105_000, unread: 0, limits))
-        #expect(pace.isSlow(at: 105_001, unread: 0, limits))
+        pace = ArrivalPace(began: 0, at: 100_000)
+        #expect(!pace.isSlow(0, at: 105_000, limits))
+        #expect(pace.isSlow(0, at: 105_001, limits))
         #expect(pace.began == 0)
     }
 }

@@ -10,7 +10,10 @@ final class Inlet {
     /// What was read in this turn, and why no more is.
     var reading = ReadingTurn()
     /// The pace of the request at the front; nil between requests.
-    private(set) var pace: FramePace?
+    private(set) var pace: ArrivalPace?
+    /// Bytes of that request that were taken before its end: of a receipt that is read as it
+    /// arrives, or of a rejected frame.
+    private var taken = 0
     /// In nanoseconds of the loop's clock.
     private var arrival: ArrivalTime
 
@@ -30,14 +33,14 @@ final class Inlet {
     /// Takes bytes at the front.
     func take(_ count: Int, _ work: Work) -> SlabBytes {
         pay(for: work)
-        pace?.didTake(count)
+        taken += count
         return stream.received.take(count)
     }
 
     /// Drops bytes at the front, which were used or are not needed.
     func skip(_ count: Int, _ work: Work) {
         pay(for: work)
-        pace?.didTake(count)
+        taken += count
         stream.received.skip(count)
     }
 
@@ -92,12 +95,14 @@ final class Inlet {
 
     /// Begins the pace of the next request, if any of it has arrived.
     func beginPace(began: UInt64, at now: UInt64) {
-        pace = isEmpty ? nil : FramePace(began: began, at: now)
+        pace = isEmpty ? nil : ArrivalPace(began: began, at: now)
+        taken = 0
     }
 
     /// Begins the pace of a part of a request whose bytes were taken.
     func beginPaceWithin(began: UInt64, at now: UInt64) {
-        pace = FramePace(began: began, at: now)
+        pace = ArrivalPace(began: began, at: now)
+        taken = 0
     }
 
     /// Ends the pace: the peer is idle, and not slow.
@@ -105,7 +110,7 @@ final class Inlet {
 
     /// Whether the request at the front arrives too slowly.
     func isSlow(at now: UInt64, _ limits: ServerLimits) -> Bool {
-        pace?.isSlow(at: now, unread: count, limits) ?? false
+        pace?.isSlow(taken + count, at: now, limits) ?? false
     }
 
     /// When the last received bytes could have been read, in nanoseconds of the loop's clock.
@@ -118,7 +123,7 @@ final class Inlet {
     /// - Parameter earliest: when its bytes arrived at the earliest, without a pause.
     func didRead(earliest: @autoclosure () -> UInt64, at now: UInt64) {
         arrival.didRead(total: stream.readTotal, earliest: earliest())
-        if pace == nil { pace = FramePace(began: lastArrival(at: now), at: now) }
+        if pace == nil { beginPaceWithin(began: lastArrival(at: now), at: now) }
         pace?.didReceive(at: now)
     }
 
@@ -136,7 +141,7 @@ final class Inlet {
     /// Goes on with the bytes that are here.
     func proceed(at now: UInt64) {
         reading.isHeld = false
-        pace?.didResume(at: now)
+        pace?.didPause(taken + count, at: now)
     }
 
     /// Reads on.

@@ -36,7 +36,7 @@ extension HTTP2Session {
                 engine.unwrittenBytes > 0
                 ? engine.progress(of: stream.number) : (written: 0, unwritten: 0)
             guard
-                stream.pace.isStalled(
+                stream.answerPace.isStalled(
                     written: progress.written, unwritten: progress.unwritten, at: now,
                     connection.limits)
             else { continue }

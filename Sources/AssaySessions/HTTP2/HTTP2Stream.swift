@@ -22,7 +22,8 @@ final class HTTP2Stream: HTTPExchange {
     var messages: HTTP2Messages?
     /// Whether no further line or message follows.
     var hasLastPart = false
-    var pace: HTTP2Pace
+    var pace: ArrivalPace
+    var answerPace = AnswerPace()
 
     init(
         _ number: Int32, _ style: HTTPResponseStyle, _ body: HTTPHead.Body,
@@ -31,7 +32,7 @@ final class HTTP2Stream: HTTPExchange {
     ) {
         self.number = number
         self.style = style
-        pace = HTTP2Pace(began: now)
+        pace = ArrivalPace(began: began, at: now)
         super.init(UInt64(number), body, among: bodies, collected, began: began)
     }
 
@@ -65,40 +66,10 @@ final class HTTP2Stream: HTTPExchange {
     }
 }
 
-/// The pace at which a request arrives and its answer leaves. Times are milliseconds of the loop's
-/// clock.
-struct HTTP2Pace {
-    /// Start of the time that is judged.
-    private var since: UInt64
-    private var lastData: UInt64
-    /// Bytes that have arrived before.
-    private var before = 0
+/// The pace at which the peer takes an answer. Times are milliseconds of the loop's clock.
+struct AnswerPace {
     /// The bytes of the answer that were written, and those that were not, at this time.
     private var answer: (since: UInt64, written: Int, unwritten: Int)?
-
-    init(began: UInt64) {
-        since = began
-        lastData = began
-    }
-
-    mutating func didReceive(at now: UInt64) { lastData = now }
-
-    /// Restarts the measurement: the peer is not at fault for a pause in reading.
-    mutating func didPause(_ arrived: Int, at now: UInt64) {
-        since = now
-        lastData = now
-        before = arrived
-    }
-
-    /// Whether the request is silent for longer than the grace period, or below the minimum rate
-    /// after it.
-    func isSlow(_ arrived: Int, at now: UInt64, _ limits: ServerLimits) -> Bool {
-        let grace = limits.frameGraceMilliseconds
-        guard now > since + grace else { return false }
-        if now > lastData + grace { return true }
-        let expected = (now - since - grace) * UInt64(limits.frameBytesPerSecond) / 1_000
-        return UInt64(arrived - before) < expected
-    }
 
     /// Whether the peer's windows have held an answer back for too long: in the time of a write
     /// stall it took neither the answer nor what a second's slowest request would have.

@@ -1,16 +1,16 @@
 import AssayService
 
-/// The arrival pace of a frame. Times are milliseconds of the loop's clock.
-struct FramePace {
+/// The pace at which a request arrives: at the front of a connection, or on a stream of HTTP/2.
+/// Times are milliseconds of the loop's clock.
+struct ArrivalPace {
     /// When the first byte arrived: the request's timeout counts from here.
     let began: UInt64
-    /// Start of the time that is judged: when the server first looked for more of the frame, or the
-    /// end of the last pause in reading.
+    /// Start of the time that is judged: when the server first looked for more of the request, or
+    /// the end of the last pause in reading.
     private var judgedSince: UInt64
     private var lastByte: UInt64
-    /// Bytes of the frame taken out of the buffer before its end: of a receipt that is read as it
-    /// arrives, or of a rejected frame.
-    private(set) var taken = 0
+    /// Bytes that had arrived before that time.
+    private var before = 0
 
     init(began: UInt64, at now: UInt64) {
         self.began = began
@@ -20,22 +20,22 @@ struct FramePace {
 
     mutating func didReceive(at now: UInt64) { lastByte = now }
 
-    mutating func didTake(_ count: Int) { taken += count }
-
     /// Restarts the measurement: the peer is not at fault for a pause in reading.
-    mutating func didResume(at now: UInt64) {
+    mutating func didPause(_ arrived: Int, at now: UInt64) {
         judgedSince = now
         lastByte = now
+        before = arrived
     }
 
-    /// Whether the frame is too slow: silent for longer than the grace period, or, after that
+    /// Whether the request is too slow: silent for longer than the grace period, or, after that
     /// period, below the minimum rate.
-    func isSlow(at now: UInt64, unread: Int, _ limits: ServerLimits) -> Bool {
+    ///
+    /// - Parameter arrived: the bytes that have arrived.
+    func isSlow(_ arrived: Int, at now: UInt64, _ limits: ServerLimits) -> Bool {
         let elapsed = now - judgedSince
         guard elapsed > limits.frameGraceMilliseconds else { return false }
         if now - lastByte > limits.frameGraceMilliseconds { return true }
         let judged = elapsed - limits.frameGraceMilliseconds
-        let expected = judged * UInt64(limits.frameBytesPerSecond) / 1000
-        return UInt64(taken + unread) < expected
+        return arrived - before < Int(judged) * limits.frameBytesPerSecond / 1000
     }
 }
