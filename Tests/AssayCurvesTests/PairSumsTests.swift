@@ -15,9 +15,11 @@ struct PairSumsTests {
         Point(x: point.x * factor, y: point.y * factor)
     }
 
-    private func filled(_ lists: [[Point]]) -> P256PairSums {
-        let sums = P256PairSums(
-            capacity: lists.count, listCapacity: lists.map(\.count).max()!)
+    private func filled(_ lists: [[Point]]) -> SumTrees<P256> {
+        let (capacity, listCapacity) = (lists.count, lists.map(\.count).max()!)
+        let sums = SumTrees(
+            capacity: capacity, listCapacity: listCapacity,
+            vectors: P256PairSums(capacity: capacity, listCapacity: listCapacity))
         for (list, points) in lists.enumerated() {
             sums.begin(list)
             unsafe sums.counts[list] = points.count
@@ -98,7 +100,7 @@ struct PairSumsTests {
                 }
             }
             let sums = filled(lists)
-            sums.addPairs(count)
+            sums.vectors?.addPairs(count, of: sums)
             for (list, points) in lists.enumerated() {
                 let expected = Self.scaled(Self.sum(points[0], points[1]))
                 let sum = unsafe sums.points[list * sums.listCapacity]

@@ -2,7 +2,7 @@ internal import CAssayP256
 
 /// Sums of points on P-256, four pairs at a time: AVX2, in C. The points of the tables are in
 /// Montgomery form with R = 2²⁶¹.
-@safe final class P256PairSums: SumTrees<P256> {
+@safe final class P256PairSums: PairSums {
     static let isSupported = assay_p256_has_pairs()
     static let coordinateDoublings = Int(assay_p256_pair_radix_bits) - 256
     static let sharedTable = FixedBaseTable<P256>(
@@ -24,10 +24,10 @@ internal import CAssayP256
     private let slotScratch = SharedInversion<P256Field>.Scratch(capacity: slots)
 
     /// Four at a time, an affine sum costs a third of one in extended Jacobian coordinates.
-    override var leastPairs: Int { 20 }
-    override var generatorTable: FixedBaseTable<P256> { Self.sharedTable }
+    var leastPairs: Int { 20 }
+    var generatorTable: FixedBaseTable<P256> { Self.sharedTable }
 
-    override init(capacity: Int, listCapacity: Int) {
+    init(capacity: Int, listCapacity: Int) {
         precondition(Self.isSupported)
         let pairs = capacity * listCapacity / 2
         unsafe first = .allocate(capacity: pairs)
@@ -36,7 +36,6 @@ internal import CAssayP256
         unsafe products = .allocate(
             byteCount: groups * Int(assay_p256_pair_product_bytes), alignment: 32)
         unsafe slotProducts = .allocate(capacity: Self.slots)
-        super.init(capacity: capacity, listCapacity: listCapacity)
     }
 
     deinit {
@@ -46,28 +45,19 @@ internal import CAssayP256
         unsafe slotProducts.deallocate()
     }
 
-    override func add(_ count: Int) {
-        super.add(count)
-        for list in 0..<count {
-            let points = unsafe self.points + list &* listCapacity
-            for index in 0..<(unsafe counts[list]) {
-                unsafe points[index] = Self.inField(points[index])
-            }
-        }
+    func inField(_ point: AffinePoint<P256>) -> AffinePoint<P256> {
+        AffinePoint(x: point.x * Self.toField, y: point.y * Self.toField)
     }
 
-    private static func inField(_ point: Point) -> Point {
-        Point(x: point.x * toField, y: point.y * toField)
-    }
-
-    override func addPairs(_ count: Int) {
-        let pairs = findPairs(count)
+    func addPairs(_ count: Int, of trees: SumTrees<P256>) {
+        let pairs = findPairs(count, of: trees)
+        let points = unsafe trees.points
         let areAnyEqual = unsafe slotProducts.withMemoryRebound(
             to: (UInt64, UInt64, UInt64, UInt64).self, capacity: Self.slots
         ) { product in
             unsafe assay_p256_multiply_differences(points, first, pairs, products, product)
         }
-        if areAnyEqual { noteEqualPairs(count) }
+        if areAnyEqual { trees.noteEqualPairs(count) }
         invertSlots()
         unsafe slotProducts.withMemoryRebound(
             to: (UInt64, UInt64, UInt64, UInt64).self, capacity: Self.slots
@@ -77,11 +67,11 @@ internal import CAssayP256
     }
 
     /// Returns the number of pairs.
-    private func findPairs(_ count: Int) -> Int {
+    private func findPairs(_ count: Int, of trees: SumTrees<P256>) -> Int {
         var pairs = 0
         for list in 0..<count {
-            let start = list &* listCapacity
-            for pair in 0..<(unsafe counts[list] &>> 1) {
+            let start = list &* trees.listCapacity
+            for pair in 0..<(unsafe trees.counts[list] &>> 1) {
                 unsafe first[pairs] = UInt32(truncatingIfNeeded: start &+ 2 &* pair)
                 unsafe sums[pairs] = UInt32(truncatingIfNeeded: start &+ pair)
                 pairs &+= 1

@@ -36,10 +36,8 @@ package final class P256Verification {
 
     /// - Precondition: The arithmetic is supported.
     package init(capacity: Int, arithmetic: Arithmetic = .portable) {
-        batch =
-            arithmetic == .avx2
-            ? ECDSABatch(capacity: capacity, sums: P256PairSums.init)
-            : ECDSABatch(capacity: capacity)
+        batch = ECDSABatch(
+            capacity: capacity, pairSums: arithmetic == .avx2 ? P256PairSums.init : nil)
         vectors = arithmetic == .ifma ? P256Vectors(capacity: capacity) : nil
         coordinateDoublings = arithmetic.coordinateDoublings
     }

@@ -8,8 +8,9 @@
 /// The affine formula knows no sum of a point with itself or its opposite. Such a list gets no
 /// sum; the caller has to find it by other means.
 ///
-/// A subclass adds pairs by other instructions, which may want another form of the points.
-@safe class SumTrees<Curve: PrimeCurve> {
+/// Final, and not a base class: of a generic class's method that subclasses override, the compiler
+/// makes no code for one curve.
+@safe final class SumTrees<Curve: PrimeCurve> {
     typealias Point = AffinePoint<Curve>
 
     /// The sum of a list.
@@ -19,11 +20,13 @@
         var zz: Curve.Field
     }
 
+    /// Adds pairs by other instructions than the field's; nil for the field's own.
+    let vectors: (any PairSums<Curve>)?
     /// Pairs that pay for an inversion: it costs about as much as 120 multiplications, and an
     /// affine sum saves four.
-    var leastPairs: Int { 32 }
+    private var leastPairs: Int { vectors?.leastPairs ?? 32 }
     /// The generator's table, in the form that the points of all tables have.
-    var generatorTable: FixedBaseTable<Curve> { Curve.generatorTable }
+    var generatorTable: FixedBaseTable<Curve> { vectors?.generatorTable ?? Curve.generatorTable }
 
     let capacity: Int
     /// The most points of a list.
@@ -36,7 +39,8 @@
     private lazy var scratch =
         SharedInversion<Curve.Field>.Scratch(capacity: capacity * listCapacity / 2)
 
-    init(capacity: Int, listCapacity: Int) {
+    init(capacity: Int, listCapacity: Int, vectors: (any PairSums<Curve>)? = nil) {
+        self.vectors = vectors
         self.capacity = capacity
         self.listCapacity = listCapacity
         unsafe points = .allocate(capacity: capacity * listCapacity)
@@ -51,7 +55,7 @@
     }
 
     /// Empties list `list`.
-    final func begin(_ list: Int) {
+    func begin(_ list: Int) {
         unsafe counts[list] = 0
         unsafe isUndecided[list] = false
     }
@@ -66,7 +70,7 @@
     ///   for each that is copied: tables are larger than the first level, and together than the
     ///   second, and a processor drops fetches beyond some twenty.
     @inline(__always)
-    final func append(_ list: Int, _ terms: Terms, fetching later: Terms) {
+    func append(_ list: Int, _ terms: Terms, fetching later: Terms) {
         let target = unsafe points + list &* listCapacity
         var count = unsafe counts[list]
         var window = unsafe terms.table.points - 1
@@ -91,12 +95,20 @@
     /// Adds up the first `count` lists.
     func add(_ count: Int) {
         while pairs(count) >= leastPairs {
-            addPairs(count)
+            if let vectors { vectors.addPairs(count, of: self) } else { addPairs(count) }
             for list in 0..<count { endPass(list) }
+        }
+        if let vectors {
+            for list in 0..<count {
+                let points = unsafe self.points + list &* listCapacity
+                for index in 0..<(unsafe counts[list]) {
+                    unsafe points[index] = vectors.inField(points[index])
+                }
+            }
         }
     }
 
-    final func sum(_ list: Int) -> Sum {
+    func sum(_ list: Int) -> Sum {
         let count = unsafe counts[list]
         let list = unsafe (points: points + list * listCapacity, isUndecided: isUndecided[list])
         guard count > 0, unsafe !list.isUndecided else { return Sum(x: .zero, zz: .zero) }
@@ -119,7 +131,7 @@
     }
 
     /// Replaces the first points of each list by the sums of its pairs.
-    func addPairs(_ count: Int) {
+    private func addPairs(_ count: Int) {
         var inversion = SharedInversion<Curve.Field>(scratch)
         // The inverses come back in the opposite order. The sums have to be stored from the
         // first one on, because they replace the points.
@@ -143,7 +155,7 @@
     }
 
     /// Notes the lists that have a pair with one x.
-    final func noteEqualPairs(_ count: Int) {
+    func noteEqualPairs(_ count: Int) {
         for list in 0..<count {
             let points = unsafe self.points + list &* listCapacity
             for pair in 0..<(unsafe counts[list] &>> 1) {
@@ -153,4 +165,20 @@
             }
         }
     }
+}
+
+/// Adds pairs of points by other instructions, which may want another form of the points.
+protocol PairSums<Curve>: AnyObject {
+    associatedtype Curve: PrimeCurve
+
+    /// Pairs that pay for an inversion.
+    var leastPairs: Int { get }
+    /// The generator's table, in the form of the points.
+    var generatorTable: FixedBaseTable<Curve> { get }
+
+    /// Replaces the first points of each list by the sums of its pairs.
+    func addPairs(_ count: Int, of trees: SumTrees<Curve>)
+
+    /// A point in the field's own form.
+    func inField(_ point: AffinePoint<Curve>) -> AffinePoint<Curve>
 }

@@ -16,25 +16,27 @@
     let digits: UnsafeMutablePointer<Int16>
     private let outcomes: UnsafeMutablePointer<Outcome>
     private let scratch: SharedInversion<Curve.Order>.Scratch
-    private let makeSums: (_ capacity: Int, _ listCapacity: Int) -> SumTrees<Curve>
+    private let makePairSums: PairSumsMaker?
     /// Created at the first use: its buffers are large, and vectors do not need it.
-    private lazy var sums = makeSums(capacity, 2 * Self.digitCount)
+    private lazy var sums = SumTrees<Curve>(
+        capacity: capacity, listCapacity: 2 * Self.digitCount,
+        vectors: makePairSums?(capacity, 2 * Self.digitCount))
+
+    /// Makes what adds pairs of points. Its parameters are the numbers of lists, and of points in a
+    /// list, at most.
+    typealias PairSumsMaker = (_ capacity: Int, _ listCapacity: Int) -> any PairSums<Curve>
 
     static var digitCount: Int {
         SignedDigits.count(Words.self, windowBits: Curve.windowBits)
     }
 
-    package convenience init(capacity: Int) {
-        self.init(capacity: capacity, sums: SumTrees.init)
-    }
+    package convenience init(capacity: Int) { self.init(capacity: capacity, pairSums: nil) }
 
-    /// - Parameter sums: What adds the points of tables: it determines their form.
-    init(
-        capacity: Int,
-        sums: @escaping (_ capacity: Int, _ listCapacity: Int) -> SumTrees<Curve>
-    ) {
+    /// - Parameter pairSums: What adds pairs of the points of tables, whose form it determines; nil
+    ///   for the field's own instructions.
+    init(capacity: Int, pairSums: PairSumsMaker?) {
         self.capacity = capacity
-        makeSums = sums
+        makePairSums = pairSums
         tables.reserveCapacity(capacity)
         unsafe numbers = .allocate(capacity: capacity)
         unsafe digits = .allocate(capacity: capacity * 2 * Self.digitCount)
