@@ -335,6 +335,13 @@ struct HTTPBodyLimitTests {
         #expect(Work.json(Array("{\"a\":1,\"b\":2}".utf8).span).requests == 0)
         let zeros = Array("[\(Self.list(4_096) { _ in "0" })]".utf8)
         #expect(Work.json(zeros.span).requests == 128)
+        // A byte names a field of the table, which is then checked.
+        for (frames, sent, decoded, requests) in [
+            (1, 20, 40, 1), (8, 20, 40, 2), (1, 2_560, 100, 11), (1, 20, 5_120, 11),
+        ] {
+            let work = Work.step(frames: frames, fieldBytes: sent, decoded: decoded)
+            #expect(work.requests == requests, "\(frames), \(sent), \(decoded)")
+        }
     }
 
     @Test("line 115: a refused body is read up to 4 MiB, then the connection ends")
