@@ -9,11 +9,13 @@ package final class EventLoop: @unchecked Sendable {
     package let name: String
     package let driver: any LoopDriver
     /// Memory that streams read into. Only on the loop's thread.
-    var arena = ReadArena()
+    var arena: ReadArena
+    /// Owns the memory of received bytes.
+    private let slabs = SlabPool()
     /// Memory of received bytes, wherever they are held, beyond the memory kept for the next
     /// reads.
     package var receivedBytes: Int {
-        max(0, arena.pool.allocatedBytes - SlabPool.keptBytes)
+        max(0, slabs.allocatedBytes - SlabPool.keptBytes)
     }
     /// Bytes that its streams have received and written. Only on the loop's thread.
     package internal(set) var traffic = LoopTraffic()
@@ -51,6 +53,7 @@ package final class EventLoop: @unchecked Sendable {
     package init(name: String, on driver: any LoopDriver) {
         self.name = name
         self.driver = driver
+        arena = ReadArena(slabs)
     }
 
     deinit {

@@ -1,9 +1,11 @@
 /// The slab that all streams of a loop read into, one after the other. Small requests of many
 /// connections share it, and a connection with nothing to read holds no memory.
 struct ReadArena {
-    let pool = SlabPool()
+    let pool: SlabPool
     private(set) var slab: Slab?
     private(set) var filled = 0
+
+    init(_ pool: SlabPool = SlabPool()) { self.pool = pool }
 
     /// Whether a read can continue in place after bytes that end at `end` of `slab`.
     func ends(at end: Int, of slab: Slab?) -> Bool { slab === self.slab && end == filled }

@@ -168,7 +168,7 @@ package final class Scheduler {
     /// The evidence of a request that is added now: copied if it waits for long and received
     /// bytes hold more memory than is kept for the next reads anyway.
     func forQueue(_ evidence: SlabBytes) -> SlabBytes {
-        let isCopied = batch.isLong && context.loop.receivedBytes > 0
+        let isCopied = context.loop.receivedBytes > 0 && batch.isLong
         return isCopied ? evidence.forWaiting : evidence
     }
 
