@@ -17,9 +17,9 @@ struct PairSumsTests {
 
     private func filled(_ lists: [[Point]]) -> SumTrees<P256> {
         let (capacity, listCapacity) = (lists.count, lists.map(\.count).max()!)
-        let sums = SumTrees(
+        let sums = SumTrees<P256>(
             capacity: capacity, listCapacity: listCapacity,
-            vectors: P256PairSums(capacity: capacity, listCapacity: listCapacity))
+            pairSums: P256PairSums.init)
         for (list, points) in lists.enumerated() {
             sums.begin(list)
             unsafe sums.counts[list] = points.count

@@ -39,8 +39,14 @@
     private lazy var scratch =
         SharedInversion<Curve.Field>.Scratch(capacity: capacity * listCapacity / 2)
 
-    init(capacity: Int, listCapacity: Int, vectors: (any PairSums<Curve>)? = nil) {
-        self.vectors = vectors
+    /// Makes what adds pairs of points. Its parameters are the numbers of lists, and of points in a
+    /// list, at most.
+    typealias PairSumsMaker = (_ capacity: Int, _ listCapacity: Int) -> any PairSums<Curve>
+
+    /// - Parameter pairSums: Makes what adds pairs, whose form the points of all tables have; nil
+    ///   for the field's own instructions.
+    init(capacity: Int, listCapacity: Int, pairSums: PairSumsMaker? = nil) {
+        vectors = pairSums?(capacity, listCapacity)
         self.capacity = capacity
         self.listCapacity = listCapacity
         unsafe points = .allocate(capacity: capacity * listCapacity)

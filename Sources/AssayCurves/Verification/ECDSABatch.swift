@@ -16,15 +16,11 @@
     let digits: UnsafeMutablePointer<Int16>
     private let outcomes: UnsafeMutablePointer<Outcome>
     private let scratch: SharedInversion<Curve.Order>.Scratch
-    private let makePairSums: PairSumsMaker?
+    private let pairSums: SumTrees<Curve>.PairSumsMaker?
     /// Created at the first use: its buffers are large, and vectors do not need it.
     private lazy var sums = SumTrees<Curve>(
         capacity: capacity, listCapacity: 2 * Self.digitCount,
-        vectors: makePairSums?(capacity, 2 * Self.digitCount))
-
-    /// Makes what adds pairs of points. Its parameters are the numbers of lists, and of points in a
-    /// list, at most.
-    typealias PairSumsMaker = (_ capacity: Int, _ listCapacity: Int) -> any PairSums<Curve>
+        pairSums: pairSums)
 
     static var digitCount: Int {
         SignedDigits.count(Words.self, windowBits: Curve.windowBits)
@@ -32,11 +28,10 @@
 
     package convenience init(capacity: Int) { self.init(capacity: capacity, pairSums: nil) }
 
-    /// - Parameter pairSums: What adds pairs of the points of tables, whose form it determines; nil
-    ///   for the field's own instructions.
-    init(capacity: Int, pairSums: PairSumsMaker?) {
+    /// - Parameter pairSums: As for `SumTrees`.
+    init(capacity: Int, pairSums: SumTrees<Curve>.PairSumsMaker?) {
         self.capacity = capacity
-        makePairSums = pairSums
+        self.pairSums = pairSums
         tables.reserveCapacity(capacity)
         unsafe numbers = .allocate(capacity: capacity)
         unsafe digits = .allocate(capacity: capacity * 2 * Self.digitCount)

@@ -95,8 +95,7 @@ final class Inlet {
 
     /// Begins the pace of the next request, if any of it has arrived.
     func beginPace(began: UInt64, at now: UInt64) {
-        pace = isEmpty ? nil : ArrivalPace(began: began, at: now)
-        taken = 0
+        if isEmpty { endPace() } else { beginPaceWithin(began: began, at: now) }
     }
 
     /// Begins the pace of a part of a request whose bytes were taken.
