@@ -48,7 +48,7 @@ let package = Package(
         // The text of AssayMint's scenarios.
         .target(name: "CAssayScenarios"),
         // Base64 by vector instructions, which Swift cannot choose at run time.
-        .target(name: "CAssayBase64"),
+        .target(name: "CAssayBytes"),
         // P-256 by vector instructions, which Swift cannot choose at run time.
         .target(name: "CAssayP256"),
         // Points of P-384 by instructions with two carry flags, which Swift does not use.
@@ -70,7 +70,7 @@ let package = Package(
         // Base64, JSON, hexadecimal digits, the calendar, for the verifier and for modules that do
         // not verify. No OpenSSL.
         .target(
-            name: "AssayBytes", dependencies: ["AssayModels", "CAssayBase64"],
+            name: "AssayBytes", dependencies: ["AssayModels", "CAssayBytes"],
             swiftSettings: settings),
         // The pure core: bytes, a time, trust and policy in; a verdict out.
         .target(
@@ -258,7 +258,7 @@ let package = Package(
         .testTarget(
             name: "AssayBytesTests",
             dependencies: [
-                "AssayBytes", "AssayMint", "AssayModels", "CAssayBase64", "TestSupport",
+                "AssayBytes", "AssayMint", "AssayModels", "CAssayBytes", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -357,7 +357,7 @@ if Context.environment["ASSAY_OPTIMIZED"] != nil {
         switch target.name {
         case "Assay", "AssayBytes", "AssayCurves", "AssayEntitlements":
             target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
-        case "CAssayBase64", "CAssayP256", "CAssayP384":
+        case "CAssayBytes", "CAssayP256", "CAssayP384":
             target.cSettings = (target.cSettings ?? []) + [.unsafeFlags(["-O2"])]
         default: break
         }

@@ -1,5 +1,5 @@
 import AssayMint
-import CAssayBase64
+import CAssayBytes
 import Testing
 
 @testable import AssayBytes

@@ -1,4 +1,4 @@
-internal import CAssayBase64
+internal import CAssayBytes
 
 extension Span<UInt8> {
     /// Decodes blocks of four base64 digits into three octets each.

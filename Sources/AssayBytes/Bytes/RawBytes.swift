@@ -71,8 +71,14 @@ extension Span<UInt8> {
     /// The text of bytes that are known to be UTF-8, without another validation.
     @inlinable @inline(__always)
     package func validatedText(_ range: Range<Int>) -> String {
-        let bytes = extracting(range)
-        return unsafe String(copying: UTF8Span(unchecked: bytes, isKnownASCII: bytes.isASCII))
+        validatedText(range, isASCII: extracting(range).isASCII)
+    }
+
+    /// The same of bytes of which it is known whether they are ASCII.
+    @inlinable @inline(__always)
+    package func validatedText(_ range: Range<Int>, isASCII: Bool) -> String {
+        unsafe String(
+            copying: UTF8Span(unchecked: extracting(range), isKnownASCII: isASCII))
     }
 
     @inlinable

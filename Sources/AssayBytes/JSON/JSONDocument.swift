@@ -67,6 +67,15 @@ package enum JSONKind: UInt8, Sendable {
     case object, array, string, number, `true`, `false`, null
 }
 
+/// What the bytes of a string are in the text.
+@usableFromInline
+enum JSONStringForm: UInt8, Sendable {
+    /// The string's own; at least one is not ASCII in `utf8`.
+    case ascii, utf8
+    /// At least one escape.
+    case escaped
+}
+
 /// The position of one value or member name in the text.
 @usableFromInline
 struct JSONToken: Sendable {
@@ -79,9 +88,11 @@ struct JSONToken: Sendable {
     /// For a member name: `JSONToken.tag` of its bytes, or `anyTag` if it is escaped.
     @usableFromInline var tag: UInt16
     @usableFromInline var kind: JSONKind
-    /// Whether this is a string with at least one escape.
-    @usableFromInline var escaped: Bool
+    /// Of a string.
+    @usableFromInline var form: JSONStringForm
 
+    /// Whether this is a string with at least one escape.
+    @inlinable var escaped: Bool { form == .escaped }
     /// The byte range of the value.
     @inlinable var range: Range<Int> { Int(start)..<Int(end) }
     /// The byte range of a string between its quotes.

@@ -70,14 +70,14 @@ struct JSONNames {
         count > JSONLimits.membersComparedDirectly ? .unknown : seen
     }
 
-    /// Adds the name at the given token.
+    /// Adds the name with the given tag, at the given token.
     @inline(__always)
     mutating func insert(
-        _ name: Int, _ tokens: [JSONToken], _ text: Span<UInt8>
+        _ tag: UInt16, at name: Int, _ tokens: [JSONToken], _ text: Span<UInt8>
     ) throws(JSONError) {
         count += 1
         guard count <= JSONLimits.membersComparedDirectly else { return }
-        if seen.insert(tokens[name].tag, at: name) { try compare(name, tokens, text) }
+        if seen.insert(tag, at: name) { try compare(name, tokens, text) }
     }
 
     private func compare(

@@ -6,9 +6,14 @@ struct JSONReader: ~Escapable {
     private let text: Span<UInt8>
     /// The offset of the next byte. Every `read…` function advances it past what it read.
     private var position = 0
+    private var stops = JSONStops()
     private var tokens: [JSONToken] = []
     /// The index of the root's members, if the root is an object.
     private(set) var rootNames = JSONNameIndex.empty
+
+    /// Tokens in the largest memory, 1,032 bytes with an array's head, that malloc has at hand.
+    /// Most transactions have fewer.
+    private static let fastCapacity = 62
 
     /// The maximum nesting depth of objects and arrays.
     private let depthLimit: Int
@@ -20,9 +25,10 @@ struct JSONReader: ~Escapable {
         self.text = text
         depthLimit = depth
         valueLimit = values
-        // Apple's payloads have one token per 13 to 20 bytes. The allocator is fast for up to 1 KB,
-        // which suffices for a transaction with all of its members.
-        tokens.reserveCapacity(min(text.count / 13, values) + 2)
+        // Apple's payloads have one token per 13 to 20 bytes.
+        let likely = min(text.count / 13, values) + 2
+        let isSlightlyMore = likely > Self.fastCapacity && likely < 2 * Self.fastCapacity
+        tokens.reserveCapacity(isSlightlyMore ? Self.fastCapacity : likely)
     }
 
     mutating func readDocument() throws(JSONError) -> [JSONToken] {
@@ -39,7 +45,7 @@ struct JSONReader: ~Escapable {
     /// Reads one value. `depthLimit` bounds the recursion.
     private mutating func readValue(depth: Int) throws(JSONError) {
         switch try peek() {
-        case UInt8(ascii: "\""): try readString(asName: false)
+        case UInt8(ascii: "\""): _ = try readString(asName: false)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try readNumber()
         case UInt8(ascii: "{"): try readObject(depth: depth + 1)
         case UInt8(ascii: "["): try readArray(depth: depth + 1)
@@ -61,8 +67,7 @@ struct JSONReader: ~Escapable {
                 throw .unexpectedByte(offset: position)
             }
             let name = tokens.count
-            try readString(asName: true)
-            try names.insert(name, tokens, text)
+            try names.insert(try readString(asName: true), at: name, tokens, text)
             skipWhitespace()
             guard try peek() == UInt8(ascii: ":") else {
                 throw .unexpectedByte(offset: position)
@@ -169,30 +174,33 @@ struct JSONReader: ~Escapable {
 
     // MARK: Strings
 
-    private mutating func readString(asName: Bool) throws(JSONError) {
+    /// Returns the tag of a name.
+    private mutating func readString(asName: Bool) throws(JSONError) -> UInt16 {
         let start = position
-        var escaped = false
+        var form = JSONStringForm.ascii
         position += 1
         while true {
-            position = text.endOfPlainJSON(from: position)
+            position = stops.next(from: position, in: text)
             let byte = try peek()
             if byte == UInt8(ascii: "\"") { break }
             if byte == UInt8(ascii: "\\") {
-                escaped = true
+                form = .escaped
                 try readEscape()
             } else if byte >= 0x80 {
                 guard let length = text.lengthOfUTF8(at: position) else {
                     throw .invalidUTF8(offset: position)
                 }
+                if form == .ascii { form = .utf8 }
                 position += length
             } else {
                 throw .controlCharacter(offset: position)
             }
         }
-        let isTagged = asName && !escaped
+        let isTagged = asName && form != .escaped
         let tag = isTagged ? JSONToken.tag(text, start + 1..<position) : JSONToken.anyTag
         position += 1
-        append(.string, from: start, to: position, tag: tag, escaped: escaped)
+        append(.string, from: start, to: position, tag: tag, form: form)
+        return tag
     }
 
     private mutating func readEscape() throws(JSONError) {
@@ -251,12 +259,12 @@ struct JSONReader: ~Escapable {
     @inline(__always)
     private mutating func append(
         _ kind: JSONKind, from start: Int, to end: Int, tag: UInt16 = JSONToken.anyTag,
-        escaped: Bool = false
+        form: JSONStringForm = .ascii
     ) {
         let token = JSONToken(
             start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: end),
             next: UInt32(truncatingIfNeeded: tokens.count + 1), tag: tag, kind: kind,
-            escaped: escaped)
+            form: form)
         tokens.append(token)
     }
 }

@@ -5,33 +5,8 @@ extension Span<UInt8> {
     /// none.
     @inline(__always)
     func endOfPlainJSON(from start: Int) -> Int {
-        // Most strings are short.
-        var position = start
-        if findStop(&position, before: Swift.min(start + 32, count)) { return position }
-        // Long strings, such as nested tokens, are scanned in blocks.
-        position = skipBlocks(from: position) { PlainJSON.stops($0) }
-        if findStop(&position, before: count) { return position }
-        while position < count {
-            let byte = self[position]
-            if byte < 0x20 || byte >= 0x80 || byte == 0x22 || byte == 0x5C { return position }
-            position += 1
-        }
-        return position
-    }
-
-    /// Moves to the first stop in the whole words before `end`; returns whether there is one.
-    @inline(__always)
-    private func findStop(_ position: inout Int, before end: Int) -> Bool {
-        while position + 8 <= end {
-            // The first byte is in the lowest of the word. The lowest mark is exact.
-            let stops = PlainJSON.stops(word(at: position).byteSwapped)
-            if stops != 0 {
-                position += stops.trailingZeroBitCount / 8
-                return true
-            }
-            position += 8
-        }
-        return false
+        var stops = JSONStops()
+        return stops.next(from: start, in: self)
     }
 
     /// Returns the length of the well-formed sequence of two to four bytes at `position`
@@ -184,18 +159,34 @@ struct JSONStringBytes: ~Escapable {
     }
 }
 
-/// The bytes that end a run of plain ASCII in a string.
-private enum PlainJSON {
-    /// Returns a mark in the high bit of each such byte of a word. Bytes above the lowest mark can
-    /// be marked wrongly.
+/// Finds the ends of runs of plain ASCII in strings, one after the other. Most strings are short:
+/// one look at 64 bytes finds the ends of several.
+struct JSONStops {
+    /// The stops of the block that begins at `start`.
+    private var block: UInt64 = 0
+    /// No position is less than 64 bytes after it.
+    private var start = -64
+
+    /// Returns the offset of the first stop from `position` on, or the end of the text.
+    ///
+    /// - Parameter position: not before the last one that was returned.
     @inline(__always)
-    static func stops(_ word: UInt64) -> UInt64 {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let quote = word ^ (ones &* 0x22)
-        let backslash = word ^ (ones &* 0x5C)
-        let below =
-            ((word &- ones &* 0x20) & ~word) | ((quote &- ones) & ~quote)
-            | ((backslash &- ones) & ~backslash)
-        return (below | word) & (ones &* 0x80)
+    mutating func next(from position: Int, in text: Span<UInt8>) -> Int {
+        var position = position
+        while true {
+            let offset = position &- start
+            if offset < 64 {
+                let rest = block &>> UInt64(offset)
+                if rest != 0 { return position &+ rest.trailingZeroBitCount }
+                position = start &+ 64
+            }
+            look(from: position, in: text)
+        }
+    }
+
+    // Not inlined: what is around its calls is short, and runs more often.
+    @inline(never)
+    private mutating func look(from position: Int, in text: Span<UInt8>) {
+        (block, start) = (text.jsonStops(from: position), position)
     }
 }

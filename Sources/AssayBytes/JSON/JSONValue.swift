@@ -196,7 +196,9 @@ extension Span<UInt8> {
     /// The text of a validated string token with escapes decoded.
     @inlinable @inline(__always)
     func string(_ token: JSONToken) -> String {
-        token.escaped ? unescaped(token) : validatedText(token.content)
+        token.escaped
+            ? unescaped(token)
+            : validatedText(token.content, isASCII: token.form == .ascii)
     }
 
     @usableFromInline

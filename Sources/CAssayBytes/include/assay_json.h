@@ -1,0 +1,33 @@
+#ifndef ASSAY_JSON_H
+#define ASSAY_JSON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// No header of intrinsics: in a module that Swift imports, it hides names of the C library.
+typedef signed char assay_octets __attribute__((vector_size(16)));
+
+/// Whether an octet of a JSON string (RFC 8259, section 7) is not simply a character of it: a
+/// quotation mark, a reverse solidus, a control character, or a part of a longer character.
+static inline uint64_t assay_json_is_stop(uint8_t octet) {
+  return octet == '"' || octet == '\\' || octet < 0x20 || octet >= 0x80;
+}
+
+/// Finds all such octets among up to 64: bit i stands for octet i. Bits past the end are set.
+static inline uint64_t assay_json_stops(const uint8_t *octets, size_t count) {
+  uint64_t stops = count < 64 ? ~UINT64_C(0) << count : 0;
+  size_t index = 0;
+#if defined(__SSE2__)
+  for (; index + sizeof(assay_octets) <= count; index += sizeof(assay_octets)) {
+    assay_octets block;
+    __builtin_memcpy(&block, octets + index, sizeof block);
+    // As signed numbers, those of longer characters are below zero.
+    assay_octets found = (block == '"') | (block == '\\') | (block < 0x20);
+    stops |= (uint64_t)(uint32_t)__builtin_ia32_pmovmskb128(found) << index;
+  }
+#endif
+  for (; index < count; index += 1) stops |= assay_json_is_stop(octets[index]) << index;
+  return stops;
+}
+
+#endif
