@@ -26,7 +26,7 @@ struct AppRules {
         var answer = AppEntitlements(environment: key.environment, bundleId: key.bundleId)
         var subscriptions: [Snapshot] = []
         var products: [Snapshot.Kind: [String: [Snapshot]]] = [:]
-        let keyPrefix = PurchaseIdentity.keyPrefix(key.environment, key.bundleId)
+        let keyPrefix = KeyPrefix(key.environment.rawValue, key.bundleId)
         for snapshot in app.purchases.all {
             switch snapshot.type {
             case .autoRenewable: subscriptions.append(snapshot)
@@ -217,12 +217,12 @@ struct AppRules {
         return owned.sorted { $0.productId.utf8.lexicographicallyPrecedes($1.productId.utf8) }
     }
 
-    private func consumable(_ snapshot: Snapshot, _ keyPrefix: String) -> ConsumablePurchase {
+    private func consumable(_ snapshot: Snapshot, _ keyPrefix: KeyPrefix) -> ConsumablePurchase {
         let revoked: Int32 = snapshot.isRevoked ? snapshot.revocationPercentage ?? 100_000 : 0
         var purchase = ConsumablePurchase(
             transactionId: snapshot.transactionId, productId: snapshot.productId,
             quantity: snapshot.quantity, revokedPercentage: revoked,
-            dedupKey: snapshot.purchase.key(keyPrefix), decidedBy: snapshot.decidedBy)
+            dedupKey: keyPrefix.key(of: snapshot.purchase), decidedBy: snapshot.decidedBy)
         purchase.revocationDate = snapshot.revokedAt
         purchase.revocationReason = snapshot.revocationReason
         purchase.revocationType = snapshot.revocationType

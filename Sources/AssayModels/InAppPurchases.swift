@@ -6,7 +6,7 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
     /// Attributes without a field, by the index of their record.
     @usableFromInline var unknown: [Int: [ReceiptAttribute]] = [:]
     /// The beginning of the records' keys; nil before the receipt is verified.
-    package var keyPrefix: String?
+    package var keyPrefix: KeyPrefix?
     /// The keys of records that were appended with one, by the index of their record.
     private var keys: [Int: TextSlice] = [:]
 
@@ -24,7 +24,7 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
         if let key = keys[position] {
             purchase.dedupKey = string(key)
         } else if let keyPrefix {
-            purchase.dedupKey = PurchaseIdentity(purchase)?.key(keyPrefix)
+            purchase.dedupKey = PurchaseIdentity(purchase).map { keyPrefix.key(of: $0) }
         }
         return purchase
     }

@@ -12,28 +12,6 @@ package struct PurchaseIdentity: Hashable, Sendable {
         self.id = id
         self.lineItem = lineItem
     }
-
-    /// The deduplication key, after the prefix of environment and app.
-    package func key(_ prefix: String) -> String {
-        var key = ""
-        key.reserveCapacity(prefix.utf8.count + id.utf8.count + 1 + (lineItem?.utf8.count ?? 0))
-        key += prefix
-        key += id
-        if let lineItem {
-            key += "/"
-            key += lineItem
-        }
-        return key
-    }
-
-    /// The beginning of all keys of an app: its environment and bundle id.
-    package static func keyPrefix(_ environment: StoreEnvironment, _ bundleId: String?) -> String {
-        var prefix = environment.rawValue
-        prefix += "/"
-        prefix += bundleId ?? "-"
-        prefix += "/"
-        return prefix
-    }
 }
 
 extension PurchaseIdentity {

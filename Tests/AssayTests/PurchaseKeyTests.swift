@@ -190,15 +190,15 @@ import Testing
             record.transactionId = "2"
             record.originalTransactionId = "1"
             change(&record)
-            return PurchaseIdentity(record)?.key("p/")
+            return PurchaseIdentity(record).map { KeyPrefix("Sandbox", "p").key(of: $0) }
         }
         let date = Timestamp(milliseconds: 5)
-        #expect(key { _ in } == "p/1", "a restored copy of what is owned forever")
-        #expect(key { $0.originalTransactionId = nil } == "p/2")
-        #expect(key { $0.expiresDate = date } == "p/2", "a period")
-        #expect(key { $0.webOrderLineItemId = 9 } == "p/1/9")
-        #expect(key { ($0.webOrderLineItemId, $0.expiresDate) = (9, date) } == "p/1/9")
-        #expect(key { $0.transactionId = nil } == "p/1")
+        #expect(key { _ in } == "Sandbox/p/1", "a restored copy of what is owned forever")
+        #expect(key { $0.originalTransactionId = nil } == "Sandbox/p/2")
+        #expect(key { $0.expiresDate = date } == "Sandbox/p/2", "a period")
+        #expect(key { $0.webOrderLineItemId = 9 } == "Sandbox/p/1/9")
+        #expect(key { ($0.webOrderLineItemId, $0.expiresDate) = (9, date) } == "Sandbox/p/1/9")
+        #expect(key { $0.transactionId = nil } == "Sandbox/p/1")
         #expect(key { ($0.transactionId, $0.originalTransactionId) = (nil, nil) } == nil)
         // Xcode gives every transaction of a receipt the id 0.
         let xcode = { (product: String, date: Int64) in
@@ -207,7 +207,7 @@ import Testing
                 $0.purchaseDate = Timestamp(milliseconds: date)
             }
         }
-        #expect(xcode("a", 5) == "p/0/a/5")
+        #expect(xcode("a", 5) == "Sandbox/p/0/a/5")
         #expect(Set([xcode("a", 5), xcode("a", 6), xcode("b", 5)]).count == 3)
         #expect(key { $0.transactionId = "0" } == nil)
     }
@@ -287,6 +287,18 @@ import Testing
         )
         #expect(whole.dedupKey == cancelled.dedupKey)
         #expect(whole.evidenceKey != nil && whole.evidenceKey != cancelled.evidenceKey)
+    }
+
+    @Test("a key has its parts, however long, and the digits of any number")
+    func parts() {
+        for number in [0, 1, 9, 10, 99, 1_700_000_000_000, -1, -10, Int64.max, Int64.min] {
+            #expect(KeyPrefix("Sandbox", nil).key { $0.append(number) } == "Sandbox/-/\(number)")
+        }
+        for count in 100...140 {
+            let app = String(repeating: "é", count: count / 2) + String(repeating: "a", count: 3)
+            #expect(KeyPrefix("Sandbox", app).text == "Sandbox/\(app)/")
+            #expect(KeyPrefix("Sandbox", app).key { $0.append("xyz") } == "Sandbox/\(app)/xyz")
+        }
     }
 
     @Test("each kind has an evidence key; renewal information and requests name no purchase")

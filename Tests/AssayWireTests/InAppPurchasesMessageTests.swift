@@ -65,8 +65,10 @@ import Testing
         return bytes
     }
 
-    @Test("The compact form is written as the structs are", arguments: [nil, "Sandbox/app/"])
-    func sameBytes(keyPrefix: String?) {
+    @Test(
+        "The compact form is written as the structs are",
+        arguments: [nil, KeyPrefix("Sandbox", "app")])
+    func sameBytes(keyPrefix: KeyPrefix?) {
         var all = InAppPurchases()
         all.keyPrefix = keyPrefix
         var others = all

@@ -74,8 +74,9 @@ struct AnswerMembers {
             hash.update(((verification.evidenceKey ?? "") + "\n").utf8.span)
         }
         let bundle = transactions.first?.payload.bundleId ?? appTransaction?.payload.bundleId
-        return PurchaseIdentity.keyPrefix(environment, bundle) + EvidenceKind.serverAnswer.name
-            + "/" + hash.finish().text
+        return KeyPrefix(environment.rawValue, bundle).key { key in
+            key.append(EvidenceKind.serverAnswer.name + "/" + hash.finish().text)
+        }
     }
 
     func evidence(at index: Int?) -> VerifiedEvidence? {

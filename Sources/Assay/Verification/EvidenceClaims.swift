@@ -64,42 +64,41 @@ struct EvidenceClaims: Equatable, Sendable {
     static func digest(of content: [UInt8]) -> String { SHA256.digest(content.span).text }
 
     /// Names the purchase, in the same way for every kind of evidence.
-    var dedupKey: String? { purchase?.key(dedupPrefix) }
-
-    /// A token of another store names a purchase in all environments.
-    private var dedupPrefix: String { kind.knownStore == .apple ? keyPrefix : storePrefix }
-
-    private var storePrefix: String {
-        kind.store.rawValue.lowercased() + "/" + (bundleId ?? "-") + "/"
+    var dedupKey: String? {
+        guard let purchase else { return nil }
+        // A token of another store names a purchase in all environments.
+        let prefix = kind.knownStore == .apple ? keyPrefix : storePrefix
+        return prefix.key(of: purchase)
     }
 
     /// Names the statement. Kinds include their name, so that keys do not collide.
     var evidenceKey: String? {
         guard let statement else { return nil }
-        var key = keyPrefix
-        key.reserveCapacity(Self.keyCapacity)
-        key += kind.name
-        key += "/"
-        key += statement.id
-        if let date = statement.date {
-            key += "/"
-            key += String(date.milliseconds)
+        return keyPrefix.key { key in
+            key.append(kind.name)
+            key.append(UInt8(ascii: "/"))
+            key.append(statement.id)
+            if let date = statement.date {
+                key.append(UInt8(ascii: "/"))
+                key.append(date.milliseconds)
+            }
+            if let cancelled = statement.cancelled {
+                key.append(UInt8(ascii: "/"))
+                key.append(cancelled.milliseconds)
+            }
         }
-        if let cancelled = statement.cancelled {
-            key += "/"
-            key += String(cancelled.milliseconds)
-        }
-        return key
     }
 
     /// The beginning of all keys of the app.
-    var keyPrefix: String {
+    var keyPrefix: KeyPrefix {
         guard let environment else { return storePrefix }
-        return PurchaseIdentity.keyPrefix(environment, bundleId ?? appAppleId.map { String($0) })
+        return KeyPrefix(environment.rawValue, bundleId ?? appAppleId.map { String($0) })
     }
 
-    /// Longer than most keys.
-    private static let keyCapacity = 112
+    /// The beginning of the app's keys that name no environment.
+    private var storePrefix: KeyPrefix {
+        KeyPrefix(kind.store.rawValue.lowercased(), bundleId)
+    }
 }
 
 extension EvidenceClaims {

@@ -8,7 +8,7 @@ extension MessageWriter {
         let text = all.span
         // Of other text, a struct has what is left after repair.
         let isASCII = all.allSatisfy { $0 < 0x80 }
-        let prefix = purchases.keyPrefix.map { Array($0.utf8) }
+        let prefix = purchases.keyPrefix.map { Array($0.text.utf8) }
         for index in purchases.indices.reversed() {
             guard isASCII, let record = purchases.plain(at: index) else {
                 nest(number, purchases[index])
