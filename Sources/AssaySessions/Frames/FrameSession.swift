@@ -7,6 +7,7 @@ import AssayWire
 /// Frames: turns received bytes into frames, and frames into requests. Answers leave in any order.
 final class FrameSession: Session {
     private var decoder: FrameDecoder
+    private var recentHead = RecentHead()
     /// Whether the peer has sent a whole frame, and so speaks the protocol.
     private var hasSentFrame = false
     /// The frame at the front, once its head is decoded or rejected.
@@ -90,7 +91,7 @@ final class FrameSession: Session {
     /// Decodes a head. Returns nil for an unusable one, after answering with an error.
     private func decode(_ bytes: SlabBytes, _ connection: Connection) -> RequestHead? {
         do throws(MessageError) {
-            return try connection.context.codec.decodeRequest(bytes.span)
+            return try recentHead.decode(bytes.span, by: connection.context.codec)
         } catch {
             let status: Status = error == .tooLarge ? .resourceExhausted : .invalidArgument
             let refusal = ResponseHead(

@@ -119,9 +119,14 @@ package final class MessageCodec {
 
     /// Returns the id of a head that asks for a verification, without decoding it: for an
     /// overloaded server. Nil if a quick scan can't decide; decode the head then.
-    package static func idOfVerify(_ head: Span<UInt8>) -> UInt64? {
-        let id = leadingId(of: head)
-        guard id != 0, var next = varint(in: head, at: 1)?.end else { return nil }
+    package static func idOfVerify(_ head: Span<UInt8>) -> UInt64? { plainVerify(head)?.id }
+
+    /// The id of a head that asks for a verification, and where the other fields begin, of which
+    /// none is an id. Nil if a quick scan can't decide.
+    static func plainVerify(_ head: Span<UInt8>) -> (id: UInt64, rest: Int)? {
+        guard !head.isEmpty, head[0] == Tag.id, let (id, rest) = varint(in: head, at: 1), id != 0
+        else { return nil }
+        var next = rest
         while next < head.count {
             let tag = head[next]
             guard let field = varint(in: head, at: next + 1) else { return nil }
@@ -130,7 +135,8 @@ package final class MessageCodec {
             case Tag.traceparent, Tag.app:
                 guard field.value <= UInt64(head.count - field.end) else { return nil }
                 next = field.end + Int(field.value)
-            case Tag.verify: return field.value == UInt64(head.count - field.end) ? id : nil
+            case Tag.verify:
+                return field.value == UInt64(head.count - field.end) ? (id, rest) : nil
             default: return nil
             }
         }
