@@ -43,9 +43,15 @@ public struct JWSRenewalInfoDecodedPayload: Equatable, Sendable {
     /// ISO 8601 duration of the offer.
     public var offerPeriod: String?
     /// Present for purchases made with the Advanced Commerce API.
-    public var advancedCommerceInfo: AdvancedCommerceRenewalInfo?
+    public var advancedCommerceInfo: AdvancedCommerceRenewalInfo? {
+        get { boxedAdvancedCommerceInfo?.value }
+        set { boxedAdvancedCommerceInfo = newValue.map { .value($0) } }
+    }
     /// The commitment of a monthly plan.
-    public var commitmentInfo: RenewalCommitmentInfo?
+    public var commitmentInfo: RenewalCommitmentInfo? {
+        get { boxedCommitmentInfo?.value }
+        set { boxedCommitmentInfo = newValue.map { .value($0) } }
+    }
     /// Billing plan after the renewal.
     public var renewalBillingPlanType: RenewalBillingPlanType?
     /// Base64 of 48 bytes: the SHA-384 that binds the payload to one device. Present only in
@@ -65,7 +71,14 @@ public struct JWSRenewalInfoDecodedPayload: Equatable, Sendable {
     /// The number of seats of the next period.
     public var renewalQuantity: Int32?
     /// The prices of the seats of the next period.
-    public var multiSeatInfo: RenewalMultiSeatInfo?
+    public var multiSeatInfo: RenewalMultiSeatInfo? {
+        get { boxedMultiSeatInfo?.value }
+        set { boxedMultiSeatInfo = newValue.map { .value($0) } }
+    }
+
+    private var boxedAdvancedCommerceInfo: Boxed<AdvancedCommerceRenewalInfo>?
+    private var boxedCommitmentInfo: Boxed<RenewalCommitmentInfo>?
+    private var boxedMultiSeatInfo: Boxed<RenewalMultiSeatInfo>?
 
     /// Creates an empty value.
     public init() {}

@@ -61,11 +61,17 @@ public struct JWSTransactionDecodedPayload: Equatable, Sendable {
     /// The refunded share of the price, as Apple reports it.
     public var revocationPercentage: Int32?
     /// Present for purchases made with the Advanced Commerce API.
-    public var advancedCommerceInfo: AdvancedCommerceTransactionInfo?
+    public var advancedCommerceInfo: AdvancedCommerceTransactionInfo? {
+        get { boxedAdvancedCommerceInfo?.value }
+        set { boxedAdvancedCommerceInfo = newValue.map { .value($0) } }
+    }
     /// Billing plan of the subscription.
     public var billingPlanType: BillingPlanType?
     /// The commitment of a monthly plan.
-    public var commitmentInfo: TransactionCommitmentInfo?
+    public var commitmentInfo: TransactionCommitmentInfo? {
+        get { boxedCommitmentInfo?.value }
+        set { boxedCommitmentInfo = newValue.map { .value($0) } }
+    }
     /// Base64 of 48 bytes: the SHA-384 that binds the payload to one device. Present only in
     /// payloads from a device, not in those from Apple's servers.
     public var deviceVerification: String?
@@ -87,7 +93,14 @@ public struct JWSTransactionDecodedPayload: Equatable, Sendable {
     public var additionalTransactionReason: AdditionalTransactionReason?
     /// The seats of a subscription for a group or an organisation. `quantity` is their number, and
     /// `price` the average of one.
-    public var multiSeatInfo: TransactionMultiSeatInfo?
+    public var multiSeatInfo: TransactionMultiSeatInfo? {
+        get { boxedMultiSeatInfo?.value }
+        set { boxedMultiSeatInfo = newValue.map { .value($0) } }
+    }
+
+    private var boxedAdvancedCommerceInfo: Boxed<AdvancedCommerceTransactionInfo>?
+    private var boxedCommitmentInfo: Boxed<TransactionCommitmentInfo>?
+    private var boxedMultiSeatInfo: Boxed<TransactionMultiSeatInfo>?
 
     /// Creates an empty value.
     public init() {}

@@ -22,16 +22,21 @@ struct PayloadTests {
         for child in Mirror(reflecting: payload).children {
             // Members that Apple may add later: none in what is compared here.
             if child.label == "unknownContainers" { continue }
-            // The only field whose name differs from its member's.
-            let name = child.label == "sku" ? "SKU" : child.label ?? ""
-            if let value = render(child.value) { leaves[name] = value }
+            if let value = render(child.value) { leaves[member(of: child.label ?? "")] = value }
         }
         return leaves
     }
 
+    /// The name of a field's member: boxes have their field's.
+    private static func member(of field: String) -> String {
+        guard field.hasPrefix("boxed") else { return field == "sku" ? "SKU" : field }
+        return field.dropFirst(5).prefix(1).lowercased() + field.dropFirst(6)
+    }
+
     private static func render(_ value: Any) -> String? {
         let mirror = Mirror(reflecting: value)
-        if mirror.displayStyle == .optional {
+        // The content of a box is that of its only case.
+        if mirror.displayStyle == .optional || mirror.displayStyle == .enum {
             return mirror.children.first.flatMap { render($0.value) }
         }
         if let string = value as? String { return "\"\(string)\"" }
