@@ -1,3 +1,4 @@
+import AssayMint
 import Testing
 
 @testable import AssayService
@@ -6,6 +7,29 @@ import Testing
 /// The requests of a connection that are in flight, and those that were given up.
 @Suite struct RequestsInFlightTests {
     private static let cost = RequestCost(bytes: 100, state: 100, answer: 50)
+
+    @Test("ids in any order are in flight until they end, each once")
+    func ids() {
+        var random = SplitMix64(state: 7)
+        var requests = RequestsInFlight()
+        var expected: Set<UInt64> = []
+        for _ in 0..<5000 {
+            let id = UInt64.random(in: 1...200, using: &random)
+            if Bool.random(using: &random) {
+                requests.insert(id)
+                expected.insert(id)
+            } else {
+                requests.remove(id)
+                expected.remove(id)
+            }
+            #expect(requests.count == expected.count)
+            #expect(requests.contains(id) == expected.contains(id))
+        }
+        let found = (0...201 as ClosedRange<UInt64>).filter { requests.contains($0) }
+        #expect(found == expected.sorted())
+        for id: UInt64 in [.max, 0, .max - 1] { requests.insert(id) }
+        #expect(requests.contains(.max) && requests.contains(0) && requests.contains(.max - 1))
+    }
 
     @Test("a request that has ended is not given up, and its id begins anew")
     func givesUp() {

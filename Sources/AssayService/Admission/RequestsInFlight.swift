@@ -2,7 +2,7 @@ import AssayTelemetry
 
 /// The requests of one connection that are being verified, and what they hold.
 package struct RequestsInFlight {
-    private var ids: Set<UInt64> = []
+    private var ids = SortedIds()
     /// Those that their client has given up.
     private var givenUp: Set<UInt64> = []
     /// Bytes of their evidence and state.
@@ -60,9 +60,49 @@ package struct RequestsInFlight {
 
     /// Releases spare memory. Called while nothing is in flight.
     package mutating func giveBackMemory() {
-        if ids.capacity > Self.kept { ids = [] }
+        if ids.capacity > Self.kept { ids = SortedIds() }
         if givenUp.isEmpty { givenUp = [] }
         // Items of a Resolve that has ended are possibly still queued.
         if lines?.isEmpty == true { lines = nil }
+    }
+}
+
+/// Ids in their order. Clients count upwards, so that most are added at the end; a table would hash
+/// each several times. One connection has a thousand at most, whatever it chooses.
+private struct SortedIds {
+    private var ids: [UInt64] = []
+
+    var count: Int { ids.count }
+    var isEmpty: Bool { ids.isEmpty }
+    var capacity: Int { ids.capacity }
+
+    /// The index of the first id that is not below `id`.
+    private func position(of id: UInt64) -> Int {
+        guard let last = ids.last, last >= id else { return ids.count }
+        var (low, high) = (0, ids.count - 1)
+        while low < high {
+            let middle = (low + high) / 2
+            if ids[middle] < id { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    func contains(_ id: UInt64) -> Bool {
+        let position = position(of: id)
+        return position < ids.count && ids[position] == id
+    }
+
+    mutating func insert(_ id: UInt64) {
+        let position = position(of: id)
+        if position == ids.count {
+            ids.append(id)
+        } else if ids[position] != id {
+            ids.insert(id, at: position)
+        }
+    }
+
+    mutating func remove(_ id: UInt64) {
+        let position = position(of: id)
+        if position < ids.count, ids[position] == id { ids.remove(at: position) }
     }
 }
