@@ -81,6 +81,9 @@ public struct Expectations: Equatable, Sendable {
         var notOlderThan: Timestamp?
     }
 
+    /// Whether both are the same copy, without a comparison of members.
+    package func isCopy(of other: Expectations) -> Bool { box === other.box }
+
     /// Whether nothing is expected.
     package var isEmpty: Bool { box == nil }
 

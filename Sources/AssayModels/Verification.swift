@@ -33,6 +33,8 @@ public struct Verification: Equatable, Sendable {
     public var unwrapped: String?
 
     /// Creates a verification.
+    // Inlinable: a call would copy all members.
+    @inlinable
     public init(
         verdict: Verdict, detail: String, kind: EvidenceKind? = nil,
         environment: StoreEnvironment? = nil, dedupKey: String? = nil, evidenceKey: String? = nil,

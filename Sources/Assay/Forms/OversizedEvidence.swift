@@ -95,7 +95,9 @@ extension Verifier {
         if let (bytes, kind) = evidence.beginning {
             let beginning = prepare(
                 bytes.span, as: kind, policy: policy, at: now, unknownChains: .deferred)
-            if case .answered(let answer) = beginning.state, answer.verdict == .wrongKind {
+            if case .decided(let decision) = beginning.state,
+                decision.verification.verdict == .wrongKind
+            {
                 verdict = .wrongKind
             }
         }

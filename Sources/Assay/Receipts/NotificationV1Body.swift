@@ -62,9 +62,10 @@ struct NotificationV1Body: Sendable {
             log: request.log?.inside(Self.path, .appReceipt))
         _ = receipt.withUTF8 { stream.receive($0) }
         let prepared = stream.prepare(at: request.now, unknownChains: request.unknownChains)
-        guard case .answered(var verification) = prepared.state else {
+        guard case .decided(let decision) = prepared.state else {
             return PreparedVerification(request: request, state: prepared.state)
         }
+        var verification = decision.verification
         verification.kind = request.kind
         if case .appReceipt(let receipt) = verification.evidence {
             verification.evidence = .notificationV1(

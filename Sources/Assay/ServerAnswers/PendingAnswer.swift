@@ -81,9 +81,9 @@ struct PendingAnswer: Sendable {
         for member in members {
             switch member.prepared.state {
             case .deferred(let chain): return .deferred(chain)
-            case .answered(let verification) where verification.verdict != .valid:
-                return .answered(Self.refused(verification, request, member.path))
-            case .answered, .jws, .notification, .serverAnswer: continue
+            case .decided(let decision) where decision.verification.verdict != .valid:
+                return .answered(Self.refused(decision.verification, request, member.path))
+            case .decided, .jws, .notification, .serverAnswer: continue
             }
         }
         guard pendingSignatureCount == 0 else { return .serverAnswer(self) }

@@ -1,12 +1,13 @@
 package import AssayModels
 
-/// The inputs of one verification. A class, so that a batch moves references.
-final class VerificationRequest: Sendable {
+/// What is asked about an item of evidence. A class: a batch moves references, and items of which
+/// the same is asked share one.
+package final class VerificationRequest: Sendable {
     /// The verifier that prepares it. Only an identifier: all threads would count a reference.
     let verifier: ObjectIdentifier
     let kind: EvidenceKind
     let policy: Policy
-    let expectations: Expectations
+    package let expectations: Expectations
     let now: Timestamp
     let unknownChains: UnknownChainPolicy
     /// Records the checks, for an explanation.
@@ -31,6 +32,13 @@ final class VerificationRequest: Sendable {
     }
 }
 
+/// An answer. A class, so that passing it on copies no field.
+package final class Decision: Sendable {
+    package let verification: Verification
+
+    init(_ verification: consuming Verification) { self.verification = verification }
+}
+
 /// A verification in progress: its signatures are pending until `Verifier.verifySignatures`, or
 /// it has an answer.
 package struct PreparedVerification: Sendable {
@@ -49,9 +57,13 @@ package struct PreparedVerification: Sendable {
         indirect case notification(SignedNotification)
         /// Signatures of its members are pending.
         indirect case serverAnswer(PendingAnswer)
-        indirect case answered(Verification)
+        case decided(Decision)
         /// No answer: a chain needs validation first.
         case deferred(ChainID)
+
+        static func answered(_ verification: consuming Verification) -> State {
+            .decided(Decision(verification))
+        }
 
         init<Value>(
             _ outcome: ChainOutcome<Value>, _ next: (Value) throws(Refusal) -> State
@@ -72,22 +84,26 @@ package struct PreparedVerification: Sendable {
     /// The answer.
     ///
     /// - Precondition: `Verifier.verifySignatures` has processed it, and it was not deferred.
-    package var verification: Verification {
-        guard case .answered(let verification) = state else {
+    package var decision: Decision {
+        guard case .decided(let decision) = state else {
             preconditionFailure("the batch's signatures were not verified")
         }
-        guard hasUnknownKind || wrapper != nil else { return verification }
-        var answer = hasUnknownKind ? verification.ofUnknownKind : verification
+        guard hasUnknownKind || wrapper != nil else { return decision }
+        var answer = decision.verification
+        if hasUnknownKind { answer = answer.ofUnknownKind }
         answer.unwrapped = wrapper?.rawValue
-        return answer
+        return Decision(answer)
     }
+
+    /// The same, as a value.
+    package var verification: Verification { decision.verification }
 
     var pendingSignatureCount: Int {
         switch state {
         case .jws: 1
         case .notification(let notification): notification.nested.count
         case .serverAnswer(let answer): answer.pendingSignatureCount
-        case .answered, .deferred: 0
+        case .decided, .deferred: 0
         }
     }
 
@@ -97,7 +113,7 @@ package struct PreparedVerification: Sendable {
         case .notification(let notification):
             for nested in notification.nested { checks.append(nested.jws.signature) }
         case .serverAnswer(let answer): answer.appendPendingSignatures(to: &checks)
-        case .answered, .deferred: break
+        case .decided, .deferred: break
         }
     }
 
@@ -120,7 +136,7 @@ package struct PreparedVerification: Sendable {
                 // Frees the storage that the local value changes.
                 state = .answered(Verification(verdict: .malformed, detail: "", kind: nil))
                 state = try answer.advance(holds, request, chains: chains)
-            case .answered, .deferred:
+            case .decided, .deferred:
                 preconditionFailure("no verification is pending")
             }
         } catch {

@@ -133,11 +133,31 @@ public final class Verifier: Sendable {
         at now: Timestamp, unknownChains: UnknownChainPolicy = .validate, log: CheckLog? = nil,
         cache: ThreadCache? = nil
     ) -> PreparedVerification {
-        let chains = lookup(kind, cache)
         let request = VerificationRequest(
             self, kind: kind, policy: policy, expectations: expectations, now: now,
             unknownChains: unknownChains, log: log)
-        log?.begin(.form, found: "\(evidence.count) bytes", expected: kind.name)
+        return prepare(evidence, request, inApp: inApp, cache: cache)
+    }
+
+    /// The same about several items of evidence.
+    package func request(
+        as kind: EvidenceKind, policy: Policy, expecting expectations: consuming Expectations,
+        at now: Timestamp, unknownChains: UnknownChainPolicy
+    ) -> VerificationRequest {
+        VerificationRequest(
+            self, kind: kind, policy: policy, expectations: expectations, now: now,
+            unknownChains: unknownChains)
+    }
+
+    /// Prepares the verification of one item of evidence.
+    ///
+    /// - Parameter request: Of this verifier.
+    package func prepare(
+        _ evidence: Span<UInt8>, _ request: VerificationRequest, inApp: InAppSelection,
+        cache: ThreadCache?
+    ) -> PreparedVerification {
+        let (kind, chains) = (request.kind, lookup(request.kind, cache))
+        request.log?.begin(.form, found: "\(evidence.count) bytes", expected: kind.name)
         do throws(Refusal) {
             return try prepare(evidence, request, inApp: inApp, chains)
         } catch {

@@ -7,9 +7,23 @@ import AssayWire
 
 /// Maps requests to verifications.
 package enum JobVerification {
+    /// What the last request of a slice asks. Most ask the same.
+    private struct Question {
+        let app: AppEntry
+        let kind: EvidenceKind
+        let asked: VerificationRequest
+
+        /// Whether a request asks it.
+        func isAsked(by request: Job, _ expectations: Expectations) -> Bool {
+            app === request.app && kind == request.kind
+                && asked.expectations.isCopy(of: expectations)
+        }
+    }
+
     /// Prepares the verification of a request.
     private static func prepare(
-        _ request: Job, at now: Timestamp, unknownChains: UnknownChainPolicy, _ cache: ThreadCache?
+        _ request: Job, at now: Timestamp, unknownChains: UnknownChainPolicy,
+        _ cache: ThreadCache?, _ last: inout Question?
     ) -> PreparedVerification {
         switch request.evidence {
         case .whole(let evidence) where request.detectsKind:
@@ -19,13 +33,26 @@ package enum JobVerification {
                 inApp: request.call.inApp, at: now, unknownChains: unknownChains, cache: cache)
         case .whole(let evidence):
             request.app.verifier.prepare(
-                evidence.span, as: request.kind, policy: request.app.policy,
-                expecting: request.app.narrowed(request.call.expectations),
-                inApp: request.call.inApp, at: now, unknownChains: unknownChains, cache: cache)
+                evidence.span, question(of: request, at: now, unknownChains, &last),
+                inApp: request.call.inApp, cache: cache)
         case .receipt(let stream): stream.prepared(at: now, unknownChains: unknownChains)
         case .oversized(let evidence):
             request.app.verifier.refuse(evidence, policy: request.app.policy, at: now)
         }
+    }
+
+    private static func question(
+        of request: Job, at now: Timestamp, _ unknownChains: UnknownChainPolicy,
+        _ last: inout Question?
+    ) -> VerificationRequest {
+        let app = request.app
+        let expectations = app.narrowed(request.call.expectations)
+        if let last, last.isAsked(by: request, expectations) { return last.asked }
+        let asked = app.verifier.request(
+            as: request.kind, policy: app.policy, expecting: expectations, at: now,
+            unknownChains: unknownChains)
+        last = Question(app: app, kind: request.kind, asked: asked)
+        return asked
     }
 
     /// Verifies all signatures of a slice with one call per verifier. Each request is then
@@ -58,8 +85,10 @@ package enum JobVerification {
     ) -> [PreparedVerification] {
         var batch: [PreparedVerification] = []
         batch.reserveCapacity(slice.count)
+        var last: Question?
         for request in slice {
-            batch.append(prepare(request, at: now, unknownChains: unknownChains, cache))
+            batch.append(
+                prepare(request, at: now, unknownChains: unknownChains, cache, &last))
             // Each chain takes a fraction of a millisecond. The loop, which can wait for the same
             // processor, answers known chains in between.
             if case .validate = unknownChains { Thread.yield() }

@@ -36,15 +36,17 @@ extension Scheduler {
     ///   - began: when it began, in nanoseconds of the monotonic clock.
     ///   - ended: when it ended.
     func answer(
-        _ job: Job, _ verification: Verification, at time: Timestamp, began: UInt64, ended: UInt64
+        _ job: Job, _ decision: Decision, at time: Timestamp, began: UInt64, ended: UInt64
     ) {
-        let result = ReplyPort.Result.verified(job.outcome(verification), began: began)
-        if let detail = job.refusedReceipt(verification, at: time) {
+        let result = ReplyPort.Result.verified(
+            job.outcome(decision.verification), began: began)
+        if let detail = job.refusedReceipt(decision.verification, at: time) {
             context.telemetry.logRefusedReceipt(detail)
         }
         job.answer(result, at: ended) { output throws(AnswerFault) in
             try job.form.append(
-                verification, answering: job.id, job.call, at: time, by: codec, to: &output)
+                decision.verification, answering: job.id, job.call, at: time, by: codec,
+                to: &output)
         }
     }
 

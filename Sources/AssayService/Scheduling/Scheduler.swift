@@ -335,8 +335,8 @@ package final class Scheduler {
     /// Drops the requests that are over, and returns the others.
     func dropOver(_ requests: [Job]) -> [Job] {
         let now = now
+        guard requests.contains(where: { isOver($0, at: now) }) else { return requests }
         var slice: [Job] = []
-        slice.reserveCapacity(requests.count)
         for request in requests {
             if isOver(request, at: now) { drop(request) } else { slice.append(request) }
         }
@@ -346,12 +346,13 @@ package final class Scheduler {
     private func answerInPlace(_ slice: [Job]) {
         let time = context.clock()
         let began = context.loop.nanoseconds
-        let verified = JobVerification.verify(
+        let prepared = JobVerification.verify(
             slice, at: time, unknownChains: .deferred, cache: threadCache)
         let ended = context.loop.nanoseconds
+        // A span has its elements read in place.
+        let verified = prepared.span
         // Deferred requests count when they are answered, as in a slice of another thread.
         var load = WorkLoad()
-        // By index: a loop over the elements would copy each with its policy and expectations.
         for index in slice.indices {
             let request = slice[index]
             // The chain is unknown, or was forgotten since the lookup.
@@ -360,12 +361,12 @@ package final class Scheduler {
                 continue
             }
             load.add(request.work)
-            let verification = verified[index].verification
+            let decision = verified[index].decision
             if request.slot != nil {
-                resolver.take(verification, of: request, began: began)
-                continue
+                resolver.take(decision.verification, of: request, began: began)
+            } else {
+                answer(request, decision, at: time, began: began, ended: ended)
             }
-            answer(request, verification, at: time, began: began, ended: ended)
         }
         if load.total > 0 { context.telemetry.didVerify(batchOf: load.total) }
         loopQuota.worked += context.loop.nanoseconds - began

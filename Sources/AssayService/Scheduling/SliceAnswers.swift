@@ -37,14 +37,15 @@ package struct SliceAnswers: Sendable {
         ends.reserveCapacity(slice.count)
         outcomes.reserveCapacity(slice.count)
         bytes.reserveCapacity(slice.count * Self.usualAnswerBytes)
-        // By index: a loop over the elements would copy each with its policy and expectations.
+        // A span has its elements read in place.
+        let verified = verifications.span
         for index in slice.indices {
             let request = slice[index]
-            if let chain = verifications[index].unknownChain {
+            if let chain = verified[index].unknownChain {
                 unknownChains[index] = chain
                 outcomes.append(nil)
             } else {
-                let verification = verifications[index].verification
+                let verification = verified[index].verification
                 outcomes.append(request.outcome(verification))
                 load.add(request.work)
                 if let detail = request.refusedReceipt(verification, at: now) {
