@@ -12,6 +12,8 @@ package struct ServerMetrics: Sendable {
     /// The indices of the apps in `verdicts`, by name. Counts are not in the dictionary: to change
     /// a value in place allocates memory.
     private var indices: [String: Int] = [:]
+    /// The app counted last, which is mostly the next one.
+    private var lastApp: (name: String, index: Int)?
     /// The verdicts of apps that a reload removed: part of all verdicts, of no app.
     private var verdictsOfRemovedApps = VerdictCounts()
     private var resolves = [UInt64](repeating: 0, count: ResolveOutcome.allCases.count)
@@ -129,6 +131,7 @@ extension ServerMetrics {
         let before = verdictsByApp
         verdicts = []
         indices = [:]
+        lastApp = nil
         for (name, counts) in before {
             if names.contains(name) {
                 indices[name] = verdicts.count
@@ -144,9 +147,12 @@ extension ServerMetrics {
     }
 
     private mutating func count(_ outcome: Outcome) {
+        if lastApp?.name != outcome.app {
+            lastApp = indices[outcome.app].map { (outcome.app, $0) }
+        }
         // A reload can remove the app of an accepted request.
-        guard let index = indices[outcome.app] else { return verdictsOfRemovedApps.add(outcome) }
-        verdicts[index].add(outcome)
+        guard let lastApp else { return verdictsOfRemovedApps.add(outcome) }
+        verdicts[lastApp.index].add(outcome)
     }
 }
 

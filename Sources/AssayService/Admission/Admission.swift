@@ -14,6 +14,9 @@ package final class Admission {
     private var refusals = PreparedRefusals()
     /// Cached, because many requests name no app.
     private var defaultApp: AppEntry?
+    /// Whether the last request was refused for the queue's delay or for a full connection. The
+    /// next ones are probably refused as well; before, none is asked about twice.
+    private var isRefusing = false
 
     package init(
         _ context: ServiceContext, _ budget: Budget, _ scheduler: Scheduler, _ codec: MessageCodec
@@ -33,14 +36,16 @@ package final class Admission {
     private var limits: ServerLimits { context.limits }
 
     /// The rejection, by the rules of `admit`, of any Verify request that the connection has sent,
-    /// if the delay exceeds the limit or the connection is full. It needs no decoded head:
-    /// rejections take time from accepted requests, so they have to be cheap.
+    /// if the last request was rejected, and the delay still exceeds the limit or the connection is
+    /// full. It needs no decoded head: rejections take time from accepted requests, so they have to
+    /// be cheap.
     func refusalWithoutDecoding(of flow: Flow) -> PreparedRefusals.Refusal? {
-        guard !context.phase.isDraining else { return nil }
+        guard isRefusing, !context.phase.isDraining else { return nil }
         if let delay = scheduler.excessiveDelay(of: flow, before: .max) {
             return refusals.refusal(.overloaded(retryAfter: Self.rounded(delay)), by: codec)
         }
-        guard flow.isFull(limits.requestsInFlight) else { return nil }
+        isRefusing = flow.isFull(limits.requestsInFlight)
+        guard isRefusing else { return nil }
         return refusals.refusal(.tooManyInFlight(limit: limits.requestsInFlight), by: codec)
     }
 
@@ -234,11 +239,13 @@ package final class Admission {
             let fits = budget.held + bytes <= max(limits.evidenceBytes / 2, bytes)
             return fits ? nil : .memoryExhausted(head.id)
         }
-        if flow.isFull(limits.requestsInFlight) {
+        isRefusing = flow.isFull(limits.requestsInFlight)
+        guard !isRefusing else {
             return .tooManyInFlight(head.id, limit: limits.requestsInFlight)
         }
         // Rejected while that is still cheap.
         let delay = scheduler.excessiveDelay(of: flow, before: deadline, work: work)
+        isRefusing = delay != nil
         return delay.map { .overloaded(head.id, retryAfter: Self.rounded($0)) }
     }
 

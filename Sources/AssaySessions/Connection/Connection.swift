@@ -239,6 +239,7 @@ package final class Connection {
         let held = isClosed ? HeldBytes() : HeldBytes(of: self)
         peer.count(held, insteadOf: counted)
         counted = held
+        output.didCount()
     }
 
     // MARK: Answers
@@ -266,7 +267,7 @@ package final class Connection {
         // Long answers use up the turn's quota: Info costs as much as several tokens.
         inlet.pay(for: .answer(bytes: output.bytes.count - before))
         // A few short ones are counted when they are written, at the end of the turn.
-        if output.bytes.count > ServerLimits.answerBytesPerRequest { updateBudget() }
+        if output.isMuchUncounted { updateBudget() }
         telemetry.didSend(count)
         context.turns.touch(self)
     }
