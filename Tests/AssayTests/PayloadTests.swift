@@ -27,7 +27,6 @@ struct PayloadTests {
         return leaves
     }
 
-    /// The name of a field's member: boxes have their field's.
     private static func member(of field: String) -> String {
         guard field.hasPrefix("boxed") else { return field == "sku" ? "SKU" : field }
         return field.dropFirst(5).prefix(1).lowercased() + field.dropFirst(6)
