@@ -133,20 +133,20 @@ public final class Verifier: Sendable {
         at now: Timestamp, unknownChains: UnknownChainPolicy = .validate, log: CheckLog? = nil,
         cache: ThreadCache? = nil
     ) -> PreparedVerification {
-        let request = VerificationRequest(
-            self, kind: kind, policy: policy, expectations: expectations, now: now,
+        let request = request(
+            as: kind, policy: policy, expecting: expectations, at: now,
             unknownChains: unknownChains, log: log)
         return prepare(evidence, request, inApp: inApp, cache: cache)
     }
 
-    /// The same about several items of evidence.
+    /// What is asked about items of evidence.
     package func request(
         as kind: EvidenceKind, policy: Policy, expecting expectations: consuming Expectations,
-        at now: Timestamp, unknownChains: UnknownChainPolicy
+        at now: Timestamp, unknownChains: UnknownChainPolicy, log: CheckLog? = nil
     ) -> VerificationRequest {
         VerificationRequest(
             self, kind: kind, policy: policy, expectations: expectations, now: now,
-            unknownChains: unknownChains)
+            unknownChains: unknownChains, log: log)
     }
 
     /// Prepares the verification of one item of evidence.
