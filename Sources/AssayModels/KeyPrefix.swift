@@ -58,15 +58,8 @@ package struct KeyText: ~Copyable {
     }
 
     package mutating func append(_ number: Int64) {
-        if number < 0 { append(UInt8(ascii: "-")) }
-        var digits = [20 of UInt8](repeating: 0)
-        var (start, left) = (digits.count, number.magnitude)
-        repeat {
-            start -= 1
-            digits[start] = UInt8(ascii: "0") + UInt8(left % 10)
-            left /= 10
-        } while left > 0
-        for index in start..<digits.count { append(digits[index]) }
+        // A date's digits are a string without memory of its own.
+        append(number.description)
     }
 
     fileprivate consuming func finish() -> String {

@@ -45,20 +45,20 @@ package struct SliceAnswers: Sendable {
                 unknownChains[index] = chain
                 outcomes.append(nil)
             } else {
-                let verification = verified[index].verification
-                outcomes.append(request.outcome(verification))
+                let decision = verified[index].decision
+                outcomes.append(request.outcome(decision.verification))
                 load.add(request.work)
-                if let detail = request.refusedReceipt(verification, at: now) {
+                if let detail = request.refusedReceipt(decision.verification, at: now) {
                     refusedReceipts.append(detail)
                 }
                 if request.slot != nil {
-                    items[index] = verification
+                    items[index] = decision.verification
                 } else {
                     let start = bytes.count
                     do throws(AnswerFault) {
                         try request.form.append(
-                            verification, answering: request.id, request.call, at: now, by: codec,
-                            to: &bytes)
+                            decision.verification, answering: request.id, request.call, at: now,
+                            by: codec, to: &bytes)
                     } catch {
                         bytes.removeLast(bytes.count - start)
                         faults[index] = error
