@@ -51,4 +51,34 @@ import Testing
             }
         }
     }
+
+    @Test("fields with an id beside them, after others, are the head that both give")
+    func idsBesideFields() {
+        let codec = MessageCodec()
+        for first in Self.fields {
+            for second in Self.fields {
+                var recent = RecentHead()
+                for (index, bytes) in [first, second, second, first].enumerated() {
+                    let id = UInt64(index + 5)
+                    let expected = Self.result { () throws(MessageError) in
+                        var head = try codec.decodeRequest(bytes.span)
+                        head.id = id
+                        return head
+                    }
+                    let found = Self.result { () throws(MessageError) in
+                        try recent.decode(bytes.span, id: id, by: codec)
+                    }
+                    #expect(found == expected, "\(first), then \(second)")
+                    let whole = [0x08, 9] + second
+                    let decoded = Self.result { () throws(MessageError) in
+                        try recent.decode(whole.span, by: codec)
+                    }
+                    let same = Self.result { () throws(MessageError) in
+                        try codec.decodeRequest(whole.span)
+                    }
+                    #expect(decoded == same, "\(first), then \(second)")
+                }
+            }
+        }
+    }
 }
