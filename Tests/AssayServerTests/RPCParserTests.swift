@@ -79,10 +79,13 @@ import Testing
     }
 
     private static func evidence(_ body: [UInt8], _ form: RPCForm = proto) -> [UInt8]? {
-        switch read(body, form)?.evidence {
+        read(body, form).map { bytes(of: $0.evidence, body) }
+    }
+
+    private static func bytes(of content: RPCRequest.Content, _ body: [UInt8]) -> [UInt8] {
+        switch content {
         case .part(let range): Array(body[range])
         case .decoded(let bytes): bytes
-        case nil: nil
         }
     }
 
@@ -130,8 +133,16 @@ import Testing
         message.set(1, varint: 7)
         message.set(2, varint: 1)
         message.set(10, bytes: [])
-        let request = try #require(Self.read(message.bytes + RPCBytes.request([1]), Self.proto))
-        #expect(request.head == Array(RPCBytes.request([1]).dropLast(4)))
+        let own = RPCBytes.request([1], app: "game")
+        // The fields that count, in one part, and divided by one of the others.
+        let app = Array(own.prefix(6))
+        for body in [message.bytes + own, app + message.bytes + own.dropFirst(6)] {
+            for form in [Self.proto, RPCForm(.verify, .grpc, .proto)] {
+                let body = form.framing.hasFrames ? RPCBytes.frame(body) : body
+                let request = try #require(Self.read(body, form))
+                #expect(Self.bytes(of: request.head, body) == Array(own.dropLast(4)))
+            }
+        }
     }
 
     @Test("limits: fields, bytes beside the evidence, items")

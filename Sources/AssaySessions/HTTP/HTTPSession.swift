@@ -15,6 +15,7 @@ final class HTTPSession: RequestSession {
     var current: HTTP1Exchange?
     let bodies = HTTPBodies()
     var responses = HTTPResponseOrder()
+    var recentHead = RecentHead()
     /// Lines of chunk sizes and line breaks that were read.
     private var framings: UInt64 = 0
 

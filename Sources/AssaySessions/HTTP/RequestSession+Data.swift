@@ -205,7 +205,8 @@ extension RequestSession {
         _ head: [UInt8], _ range: Range<Int>, _ call: RPCCall, _ exchange: Arriving,
         _ connection: Connection
     ) throws(HTTPProblem) -> HTTPBodyPlan? {
-        let head = try call.requestHead(exchange.id, head, by: connection.context.codec)
+        let head = try call.requestHead(
+            exchange.id, head.span, by: connection.context.codec, &recentHead)
         switch connection.context.service.begin(
             Request(head, as: self[style: exchange.id], began: exchange.began),
             bodyBytes: range.count, size: range.count, from: connection.flow)

@@ -15,6 +15,8 @@ protocol RequestSession: Session {
     var endpoint: Endpoint { get }
     /// What the bodies hold that are arriving.
     var bodies: HTTPBodies { get }
+    /// The head of the last message that was performed.
+    var recentHead: RecentHead { get set }
     /// How the answer to a request is written that has none yet.
     subscript(style id: UInt64) -> HTTPResponseStyle { get set }
     /// Whether the request still needs its answer.

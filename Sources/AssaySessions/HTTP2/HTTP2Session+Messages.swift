@@ -142,7 +142,8 @@ extension HTTP2Session {
         case .evidence(let head, let range):
             stream.messages?.arrival = nil
             let id = begin(stream)
-            var request = try call.requestHead(id, head, by: connection.context.codec)
+            var request = try call.requestHead(
+                id, head.span, by: connection.context.codec, &recentHead)
             let item = try call.item(of: head, by: connection.context.codec)
             stream.messages?.name(id >> 32, item)
             request.id = id

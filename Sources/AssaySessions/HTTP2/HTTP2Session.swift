@@ -21,6 +21,7 @@ final class HTTP2Session: RequestSession {
     /// Bytes of the heads among these events, at most.
     private var eventBytes = 0
     var received: SlabBytes?
+    var recentHead = RecentHead()
     /// The ids of requests of streams that have ended, to be dropped together.
     private var givenUp: [UInt64] = []
     /// Streams whose requests have not arrived.

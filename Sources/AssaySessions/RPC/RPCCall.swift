@@ -71,13 +71,12 @@ struct RPCCall: Sendable {
     ///
     /// - Parameter head: the fields of the message that a RequestHead has as well.
     func requestHead(
-        _ id: UInt64, _ head: [UInt8], by codec: MessageCodec
+        _ id: UInt64, _ head: Span<UInt8>, by codec: MessageCodec, _ recent: inout RecentHead
     ) throws(HTTPProblem) -> RequestHead {
         var request: RequestHead
-        do throws(MessageError) { request = try codec.decodeRequest(head.span) } catch {
+        do throws(MessageError) { request = try recent.decode(head, id: id, by: codec) } catch {
             throw .undecodable(error)
         }
-        request.id = id
         // On a stream each request has its own.
         if form.method != .verifyStream { request.timeoutMilliseconds = timeout }
         switch (form.method, request.call) {

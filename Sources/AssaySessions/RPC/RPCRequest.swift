@@ -8,8 +8,8 @@ import AssayWire
 /// A request's message that has arrived whole: what it asks, and where its evidence is.
 struct RPCRequest: Sendable {
     /// The fields that a RequestHead has as well, encoded.
-    private(set) var head: [UInt8] = []
-    private(set) var evidence = Evidence.part(0..<0)
+    private(set) var head = Content.part(0..<0)
+    private(set) var evidence = Content.part(0..<0)
     /// The lengths of the items of a Resolve.
     private(set) var lengths: [Int] = []
     /// The other fields of a request for a signature, encoded.
@@ -19,17 +19,24 @@ struct RPCRequest: Sendable {
     /// The number that a request on a stream has.
     private(set) var id: UInt64 = 0
 
-    enum Evidence: Equatable, Sendable {
+    enum Content: Equatable, Sendable {
         /// A range of the body.
         case part(Range<Int>)
         /// Bytes that were decoded from the body, or joined.
         case decoded([UInt8])
 
-        var isEmpty: Bool {
+        var count: Int {
             switch self {
-            case .part(let range): range.isEmpty
-            case .decoded(let bytes): bytes.isEmpty
+            case .part(let range): range.count
+            case .decoded(let bytes): bytes.count
             }
+        }
+
+        var isEmpty: Bool { count == 0 }
+
+        /// Copies a range of the body out of bytes that end with this call.
+        mutating func isolate(from bytes: Span<UInt8>) {
+            if case .part(let range) = self { self = .decoded(bytes.array(range)) }
         }
     }
 
@@ -147,12 +154,16 @@ struct RPCRequest: Sendable {
     ) throws(HTTPProblem) {
         var reader = FieldReader()
         var items: [Range<Int>] = []
+        var (itemCount, last): (Int, Range<Int>?) = (0, nil)
         var others = 0
+        let headFields = method.headFields
         do throws(MessageError) {
             while let field = try reader.next(in: message) {
                 if case .bytes(let range) = field.value {
                     if method.hasEvidence, field.number == MessageCodec.evidenceField {
-                        items.append(range)
+                        itemCount += 1
+                        last = range
+                        if method == .resolve { items.append(range) }
                     }
                     if method == .health || method == .watch, field.number == 1 {
                         service = message.extracting(range).httpText
@@ -164,13 +175,10 @@ struct RPCRequest: Sendable {
                     id = number
                 }
                 others += field.number == MessageCodec.evidenceField ? 0 : 1
-                guard items.count <= limits.items, others <= Self.otherFields else { break }
-                if method.headFields.contains(field.number) {
-                    head += message.extracting(field.range).array
-                }
-                if method.signs, field.number != MessageCodec.evidenceField,
-                    !method.headFields.contains(field.number)
-                {
+                guard itemCount <= limits.items, others <= Self.otherFields else { break }
+                let isOfHead = headFields.contains(field.number)
+                if isOfHead { appendToHead(field.range, of: message, at: offset) }
+                if method.signs, field.number != MessageCodec.evidenceField, !isOfHead {
                     signed += message.extracting(field.range).array
                 }
                 guard head.count <= limits.headBytes else { break }
@@ -184,15 +192,31 @@ struct RPCRequest: Sendable {
                 413, .resourceExhausted,
                 "the fields beside the evidence have more than \(limits.headBytes) bytes")
         }
-        guard items.count <= limits.items else {
+        guard itemCount <= limits.items else {
             throw HTTPProblem(
                 413, .resourceExhausted, "the request has more than \(limits.items) items")
         }
         if method == .resolve {
             join(items, of: message)
-        } else if let range = items.last {
+        } else if let range = last {
             // The last one counts, as with every field that is not repeated.
             evidence = .part(offset + range.lowerBound..<offset + range.upperBound)
+        }
+    }
+
+    /// Appends a field to the head, which is a part of the body as long as nothing divides it.
+    private mutating func appendToHead(
+        _ range: Range<Int>, of message: Span<UInt8>, at offset: Int
+    ) {
+        let (start, end) = (offset + range.lowerBound, offset + range.upperBound)
+        switch head {
+        case .part(let former) where former.isEmpty: head = .part(start..<end)
+        case .part(let former) where former.upperBound == start:
+            head = .part(former.lowerBound..<end)
+        case .part(let former):
+            let before = former.lowerBound - offset..<former.upperBound - offset
+            head = .decoded(message.array(before) + message.array(range))
+        case .decoded(let bytes): head = .decoded(bytes + message.array(range))
         }
     }
 
@@ -204,9 +228,10 @@ struct RPCRequest: Sendable {
         evidence = .decoded(joined)
     }
 
-    /// Copies the evidence out of bytes that end with this call.
+    /// Copies the parts out of bytes that end with this call.
     private mutating func isolate(from bytes: Span<UInt8>) {
-        if case .part(let range) = evidence { evidence = .decoded(bytes.array(range)) }
+        head.isolate(from: bytes)
+        evidence.isolate(from: bytes)
     }
 }
 

@@ -92,7 +92,14 @@ extension RequestSession {
             return try sign(request, kind, call, id, connection)
         }
         try didRead(request, of: id)
-        var head = try call.requestHead(id, request.head, by: connection.context.codec)
+        let codec = connection.context.codec
+        var head =
+            switch request.head {
+            case .part(let range):
+                try call.requestHead(id, body.span.extracting(range), by: codec, &recentHead)
+            case .decoded(let bytes):
+                try call.requestHead(id, bytes.span, by: codec, &recentHead)
+            }
         connection.inlet.pay(for: .fields(ofMessage: request.head.count))
         let service = connection.context.service
         switch head.call {
