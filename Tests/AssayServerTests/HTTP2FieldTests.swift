@@ -95,7 +95,9 @@ import Testing
                 start += try connection.receive(bytes.span.extracting(start...), into: &events)
                 steps += 1
                 most = max(most, connection.decodedBytes - before)
-                for case .head(_, _, let bytes, nil) in events { heads.append(bytes) }
+                for case .head(_, let head) in events where head.fault == nil {
+                    heads.append(head.bytes)
+                }
             }
             return (heads, steps, most)
         }

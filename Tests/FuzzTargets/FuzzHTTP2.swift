@@ -158,11 +158,11 @@ struct HTTP2Reading {
     private mutating func take(_ event: HTTP2Event, _ bytes: Span<UInt8>) {
         switch event {
         case .refusedHead: break
-        case .head(let number, let head, let bytes, _):
+        case .head(let number, let head):
             precondition(streams[number] == nil, "a stream begins twice")
-            precondition(head.path.upperBound <= bytes.count)
+            precondition(head.head.path.upperBound <= head.bytes.count)
             precondition(number <= output.last, "a stream behind the last of a GOAWAY")
-            streams[number] = Stream(head: bytes)
+            streams[number] = Stream(head: head.bytes)
             open.insert(number)
             precondition(open.count <= Int(manner.limits.streams), "more streams than admitted")
             if manner == .draining, streams.count == 1 { drain() }
@@ -228,7 +228,9 @@ struct HTTP2Reading {
         var bytes: [UInt8] = []
         try connection.write(upTo: 1 << 20, into: &bytes)
         let none: [UInt8] = []
-        for event in connection.takeEvents() { take(event, none.span) }
+        var events: [HTTP2Event] = []
+        connection.takeEvents(into: &events)
+        for event in events { take(event, none.span) }
         output.read(bytes)
         var unwritten = 0
         for number in open { unwritten += connection.progress(of: number).unwritten }

@@ -35,7 +35,7 @@ extension HTTP2Connection {
         let hasBody = !body.isEmpty || trailers != nil || isOpen
         if hasBody {
             answers[stream] = HTTP2Answer(body, trailers, isOpen: isOpen)
-            unwrittenBytes += body.count
+            unsafe unwritten += body.count
         }
         unsafe fields.withPairs { pairs in
             guard hasBody else {
@@ -74,7 +74,7 @@ extension HTTP2Connection {
             }
             answer.body += bytes
         }
-        unwrittenBytes += bytes.count
+        unsafe unwritten += bytes.count
         resume(stream, answer)
     }
 
@@ -119,7 +119,7 @@ extension HTTP2Connection {
         }
         answer.next += count
         answer.written += count
-        unwrittenBytes -= count
+        unsafe unwritten -= count
         guard answer.unwritten == 0, !answer.isOpen else { return count }
         unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
         if let trailers = answer.trailers {

@@ -10,26 +10,26 @@ import CNghttp2
     /// The count of what `session` holds.
     private let memory: UnsafeMutablePointer<assay_nghttp2_memory>
     let limits: HTTP2Limits
+    // The members that change for each field and frame. Their accesses never overlap, and a request
+    // makes about forty: Swift's exclusivity check would cost more than the work.
     /// Events of the bytes that are being received or written, and the first received byte.
-    private var events: [HTTP2Event] = []
+    @exclusivity(unchecked) private var events: [HTTP2Event] = []
     private var start: UnsafePointer<UInt8>?
-    private var order = HTTP2StreamOrder()
+    @exclusivity(unchecked) private var order = HTTP2StreamOrder()
     /// The number of events before a frame that is an error of the connection; nil without one.
     private var eventsBeforeError: Int?
-    /// The block of fields that is arriving. No frame of another stream divides it.
-    private var block: HTTP2HeadBuilder?
-    /// Bytes of fields that can be decoded in this step.
-    private var decodableBytes = 0
+    /// Reads the block of fields that is arriving. No frame of another stream divides it.
+    @exclusivity(unchecked) private var heads: HTTP2HeadReader
     var answers: [Int32: HTTP2Answer] = [:]
     /// Frames that are to be written before others.
     var ahead: [UInt8] = []
     /// The number of GOAWAYs that nghttp2 has written.
     private var ends = 0
     /// Bytes of answers that were given and not written.
-    package internal(set) var unwrittenBytes = 0
-    package internal(set) var meter: HTTP2FrameMeter
-    /// Bytes of fields that were decoded, as RFC 9113, section 6.5.2, counts them.
-    package private(set) var decodedBytes = 0
+    @exclusivity(unchecked) var unwritten = 0
+    package var unwrittenBytes: Int { unsafe unwritten }
+    @exclusivity(unchecked) private var frameMeter: HTTP2FrameMeter
+    package var meter: HTTP2FrameMeter { unsafe frameMeter }
     /// Whether the peer broke a rule, so that the connection ends.
     package private(set) var hasFailed = false
     /// The number of streams that have ended.
@@ -43,7 +43,8 @@ import CNghttp2
         unsafe memory = .allocate(capacity: 1)
         unsafe memory.initialize(
             to: assay_nghttp2_memory(held: 0, largest: limits.largestAllocation))
-        meter = HTTP2FrameMeter(limits)
+        unsafe frameMeter = HTTP2FrameMeter(limits)
+        unsafe heads = HTTP2HeadReader(limits)
         unsafe session = makeSession()
         submitSettings()
     }
@@ -100,38 +101,42 @@ import CNghttp2
         _ bytes: Span<UInt8>, into received: inout [HTTP2Event]
     ) throws(HTTP2Fault) -> Int {
         // Not copied: the callbacks append to the caller's memory.
-        swap(&events, &received)
-        defer { swap(&events, &received) }
-        decodableBytes = limits.decodedBytes
+        unsafe swap(&events, &received)
+        defer { unsafe swap(&events, &received) }
+        unsafe heads.beginStep()
         let used = unsafe bytes.withUnsafeBufferPointer { buffer -> Int in
             unsafe start = buffer.baseAddress
             defer { unsafe start = nil }
             let used = unsafe nghttp2_session_mem_recv(session, buffer.baseAddress, buffer.count)
             // A pause after the last byte: what follows is the end of the block, without fields.
-            guard used == buffer.count, decodableBytes <= 0 else { return used }
+            guard used == buffer.count, unsafe heads.decodableBytes <= 0 else { return used }
             let end = unsafe nghttp2_session_mem_recv(session, buffer.baseAddress, 0)
             return end < 0 ? end : used
         }
         guard used >= 0 else { throw Self.fault(Int32(used)) }
         if let eventsBeforeError {
             // What follows the error is not looked at.
-            events.removeSubrange(eventsBeforeError...)
+            unsafe events.removeSubrange(eventsBeforeError...)
             self.eventsBeforeError = nil
             unsafe _ = nghttp2_session_terminate_session(
                 session, HTTP2Code.protocolError.rawValue)
         }
-        meter.read(bytes.extracting(..<used))
+        unsafe frameMeter.read(bytes.extracting(..<used))
         return used
     }
 
-    /// Bytes that nghttp2 holds: tables of both directions, streams, the field that is arriving,
-    /// and frames to be written.
-    package var heldBytes: Int { unsafe memory.pointee.held }
+    /// Bytes of fields that were decoded, as RFC 9113, section 6.5.2, counts them.
+    package var decodedBytes: Int { unsafe heads.decodedBytes }
+
+    /// Bytes of the last head, and those that nghttp2 holds: tables of both directions, streams,
+    /// the field that is arriving, and frames to be written.
+    package var heldBytes: Int { unsafe memory.pointee.held + heads.heldBytes }
 
     /// Takes the events that writing has caused: streams that have ended.
-    package func takeEvents() -> [HTTP2Event] {
-        defer { events = [] }
-        return events
+    ///
+    /// - Parameter taken: empty; its memory is that of the next events.
+    package func takeEvents(into taken: inout [HTTP2Event]) {
+        unsafe swap(&events, &taken)
     }
 
     /// Gives used data back to the windows of its stream and of the connection.
@@ -180,7 +185,9 @@ import CNghttp2
     }
 
     /// Records that time has passed, which admits more frames.
-    package func didPass(milliseconds: UInt64) { meter.didPass(milliseconds: milliseconds) }
+    package func didPass(milliseconds: UInt64) {
+        unsafe frameMeter.didPass(milliseconds: milliseconds)
+    }
 
     // MARK: Callbacks
 
@@ -196,7 +203,7 @@ import CNghttp2
                 return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
             }
             let isHead = unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
-            connection.block = HTTP2HeadBuilder(connection.limits, isHead: isHead)
+            unsafe connection.heads.begin(isHead: isHead)
             return 0
         }
         unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
@@ -216,8 +223,7 @@ import CNghttp2
             }
             let nameBuffer = unsafe UnsafeBufferPointer(start: name, count: nameBytes)
             let valueBuffer = unsafe UnsafeBufferPointer(start: value, count: valueBytes)
-            connection.block?.fault = .invalidFieldValue
-            return connection.add(unsafe nameBuffer.span, unsafe valueBuffer.span)
+            return connection.add(unsafe nameBuffer.span, unsafe valueBuffer.span, isValid: false)
         }
         // nghttp2 has reset the stream of a head that no request has.
         unsafe nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks) {
@@ -229,7 +235,7 @@ import CNghttp2
             let isField = [NGHTTP2_ERR_HTTP_HEADER, NGHTTP2_ERR_HTTP_MESSAGING].contains {
                 $0.rawValue == code
             }
-            if isHead, isField { connection.events.append(.refusedHead(.invalidFieldValue)) }
+            if isHead, isField { unsafe connection.events.append(.refusedHead(.invalidFieldValue)) }
             return 0
         }
     }
@@ -259,7 +265,7 @@ import CNghttp2
             if isEnd, unsafe frame.pointee.goaway.error_code != 0 { connection.hasFailed = true }
             // A peer that has the server reset its streams costs as much as one that does.
             if isReset, unsafe frame.pointee.rst_stream.error_code != 0 {
-                connection.meter.didReset()
+                unsafe connection.frameMeter.didReset()
             }
             connection.didSend(unsafe frame.pointee.hd)
             return 0
@@ -288,20 +294,19 @@ import CNghttp2
     }
 
     /// Adds a field to the block. Every field of every block passes here, and is counted.
-    private func add(_ name: Span<UInt8>, _ value: Span<UInt8>) -> Int32 {
-        let bytes = HTTP2Limits.listBytes(name, value)
-        decodedBytes += bytes
-        decodableBytes -= bytes
-        block?.add(name, value)
-        guard (block?.listBytes ?? 0) <= limits.refusedListBytes else {
-            return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+    private func add(
+        _ name: Span<UInt8>, _ value: Span<UInt8>, isValid: Bool = true
+    ) -> Int32 {
+        switch unsafe heads.add(name, value, isValid: isValid) {
+        case .proceed: 0
+        case .pause: NGHTTP2_ERR_PAUSE.rawValue
+        case .tooLarge: NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
         }
-        return decodableBytes > 0 ? 0 : NGHTTP2_ERR_PAUSE.rawValue
     }
 
     private func willReceive(_ frame: nghttp2_frame_hd) {
-        guard order.isBroken(byType: frame.type, on: frame.stream_id) else { return }
-        eventsBeforeError = eventsBeforeError ?? events.count
+        guard unsafe order.isBroken(byType: frame.type, on: frame.stream_id) else { return }
+        eventsBeforeError = unsafe eventsBeforeError ?? events.count
     }
 
     private func didReceive(_ frame: nghttp2_frame_hd) {
@@ -309,30 +314,28 @@ import CNghttp2
         if type == NGHTTP2_RST_STREAM.rawValue,
             unsafe nghttp2_session_get_stream_local_close(session, frame.stream_id) == 0
         {
-            meter.didReset()
+            unsafe frameMeter.didReset()
         }
         let isHead = type == NGHTTP2_HEADERS.rawValue
         let ends = frame.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
         if type == NGHTTP2_PING.rawValue, frame.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 {
-            events.append(.pong)
+            unsafe events.append(.pong)
         }
-        if isHead, let event = block?.finish(ends: ends, stream: frame.stream_id) {
-            events.append(event)
+        if isHead, let event = unsafe heads.finish(ends: ends, stream: frame.stream_id) {
+            unsafe events.append(event)
             if case .refusedHead(let fault) = event {
-                block = nil
                 return reset(frame.stream_id, fault.status == 400 ? .protocolError : .calm)
             }
         }
-        if isHead { block = nil }
         if ends, isHead || type == NGHTTP2_DATA.rawValue {
-            events.append(.end(stream: frame.stream_id))
+            unsafe events.append(.end(stream: frame.stream_id))
         }
     }
 
     private func didReceive(_ data: UnsafePointer<UInt8>, _ count: Int, of stream: Int32) {
         guard let start = unsafe start, count > 0 else { return }
         let first = unsafe data - start
-        events.append(.data(stream: stream, first..<first + count))
+        unsafe events.append(.data(stream: stream, first..<first + count))
     }
 
     /// An answer that ends before its request asks the client to send no more of it (RFC 9113,
@@ -341,18 +344,20 @@ import CNghttp2
         let type = UInt32(frame.type)
         let isMessage = type == NGHTTP2_HEADERS.rawValue || type == NGHTTP2_DATA.rawValue
         guard isMessage else { return }
-        meter.didSend(frames: 1)
+        unsafe frameMeter.didSend(frames: 1)
         guard frame.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 else { return }
-        meter.didAnswer()
+        unsafe frameMeter.didAnswer()
         if unsafe nghttp2_session_get_stream_remote_close(session, frame.stream_id) == 0 {
             reset(frame.stream_id, .noError)
         }
     }
 
     private func didClose(_ stream: Int32, _ code: UInt32) {
-        if let answer = answers.removeValue(forKey: stream) { unwrittenBytes -= answer.unwritten }
+        if let answer = answers.removeValue(forKey: stream) {
+            unsafe unwritten -= answer.unwritten
+        }
         closedStreams += 1
-        events.append(.closed(stream: stream, code: code))
+        unsafe events.append(.closed(stream: stream, code: code))
     }
 }
 

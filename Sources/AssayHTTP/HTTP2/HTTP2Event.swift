@@ -2,11 +2,8 @@ import AssayBytes
 
 /// What the bytes of a peer say.
 package enum HTTP2Event: Sendable {
-    /// The head of a request. Its positions are in these bytes. It is as large as thirty other
-    /// events, so it has memory of its own: 32 KB of data are up to 3,000 events.
-    ///
-    /// The fault says why the head is above a limit; its fields end there.
-    indirect case head(stream: Int32, HTTPHead, [UInt8], HTTPFault?)
+    /// The head of a request.
+    case head(stream: Int32, HTTP2Head)
     /// A head that no request can have, of a stream that was reset.
     case refusedHead(HTTPFault)
     /// Data of a request: a range of the received bytes.
@@ -17,6 +14,22 @@ package enum HTTP2Event: Sendable {
     case closed(stream: Int32, code: UInt32)
     /// The peer has received what was sent before `HTTP2Connection.ping`.
     case pong
+}
+
+/// The head of a request, which requests with the same bytes share. It is as large as thirty
+/// events, so it has memory of its own: 32 KB of data are up to 3,000 events.
+package final class HTTP2Head: Sendable {
+    package let head: HTTPHead
+    /// The values of the fields, at the positions that `head` has.
+    package let bytes: [UInt8]
+    /// Why the head is above a limit; its fields end there.
+    package let fault: HTTPFault?
+
+    init(_ head: HTTPHead, _ bytes: [UInt8], _ fault: HTTPFault?) {
+        self.head = head
+        self.bytes = bytes
+        self.fault = fault
+    }
 }
 
 /// Why a connection of HTTP/2 can't go on.
@@ -74,12 +87,12 @@ struct HTTP2HeadBuilder {
     private mutating func addPseudo(
         _ name: Span<UInt8>, _ value: Span<UInt8>, _ range: Range<Int>
     ) {
-        if name.equals(":method") {
+        if name.equals((":method" as StaticString).bytes) {
             head.method = HTTPHead.Method(named: value)
-        } else if name.equals(":authority") {
+        } else if name.equals((":authority" as StaticString).bytes) {
             if limits.needsHost, !HTTPHost.isValid(value) { fault = .invalidHost }
             head[.host] = range
-        } else if name.equals(":path") {
+        } else if name.equals((":path" as StaticString).bytes) {
             let limit = HTTPLimits().targetBytes
             if value.count > limit { fault = .targetTooLong(limit: limit) }
             let mark = value.firstIndex(of: UInt8(ascii: "?"), from: 0)
@@ -101,7 +114,7 @@ struct HTTP2HeadBuilder {
             // Of unknown size, as a chunked body is.
             head.body = .chunked
         }
-        return .head(stream: stream, head, bytes, fault)
+        return .head(stream: stream, HTTP2Head(head, bytes, fault))
     }
 }
 

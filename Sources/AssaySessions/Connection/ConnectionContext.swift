@@ -9,6 +9,8 @@ package final class ConnectionContext {
     package let server: ServiceContext
     /// The settings of connections. A reload replaces them.
     private(set) var settings: ConnectionSettings
+    /// Changes with the settings: what was decided by one number holds as long as it does.
+    private(set) var settingsNumber = 0
     package let table: ConnectionTable
     package let turns: Turns
     package let service: Service
@@ -27,7 +29,10 @@ package final class ConnectionContext {
     }
 
     /// Applies the settings of a reload.
-    package func apply(_ new: ConnectionSettings) { settings = new }
+    package func apply(_ new: ConnectionSettings) {
+        settings = new
+        settingsNumber += 1
+    }
 
     /// Ends the connections of peers that are no longer allowed after a reload.
     package func endForbidden() { table.endForbidden(by: settings) }

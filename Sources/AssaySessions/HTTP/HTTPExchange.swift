@@ -42,6 +42,23 @@ class HTTPExchange {
         if case .receipt(let receipt) = plan { receipt } else { nil }
     }
 
+    /// Takes the plan: the body has arrived.
+    final func takePlan() -> HTTPBodyPlan {
+        var taken = HTTPBodyPlan.skip
+        swap(&taken, &plan)
+        return taken
+    }
+
+    /// Whether the body is read whole, and can have this size.
+    final func fits(_ count: Int) -> Bool {
+        switch plan {
+        case .evidence(_, let limit), .json(_, let limit), .resolve(_, let limit),
+            .fetch(_, let limit), .sign(_, _, let limit), .message(_, let limit):
+            count <= limit
+        case .skip, .receipt, .lines, .messages: false
+        }
+    }
+
     // MARK: Data
 
     /// Bytes of memory of data that is read whole.

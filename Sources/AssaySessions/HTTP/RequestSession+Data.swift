@@ -39,14 +39,21 @@ extension RequestSession {
         return used
     }
 
+    /// Whether data is a whole body that is admitted, so that its request is performed without
+    /// keeping it.
+    ///
+    /// - Parameter count: the bytes of the data, which ends the body.
+    func takesAtOnce(_ count: Int, of exchange: Arriving, _ connection: Connection) -> Bool {
+        exchange.dataCount == 0 && exchange.fits(count) && admits(count, connection)
+    }
+
     /// Ends a request whose body has arrived.
     ///
     /// - Parameter body: the body, if nothing of it was used before.
     func didEndBody(
         of exchange: Arriving, whole body: SlabBytes? = nil, _ connection: Connection
     ) {
-        let plan = exchange.plan
-        exchange.plan = .skip
+        let plan = exchange.takePlan()
         if case .lines(let style, _) = plan {
             answerLine(style, exchange, connection)
             return endLines(exchange, connection)

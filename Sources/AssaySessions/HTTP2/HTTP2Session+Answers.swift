@@ -13,7 +13,7 @@ extension HTTP2Session {
     ) {
         guard isOpen(id), connection.canWrite else { return }
         var result: [UInt8] = []
-        if let bytes { result.reserveCapacity(bytes) }
+        result.reserveCapacity(bytes ?? Self.usualAnswerBytes)
         do throws(AnswerFault) {
             try appendResult(&result)
         } catch {
@@ -30,6 +30,9 @@ extension HTTP2Session {
         }
         touch(connection, answers: 1)
     }
+
+    /// The usual size of a transaction's typed fields.
+    private static let usualAnswerBytes = 1024
 
     /// Answers share the memory of a document.
     func answer(to id: UInt64, _ response: HTTPResponse, _ connection: Connection) {
@@ -92,8 +95,7 @@ extension HTTP2Session {
             return unwrittenAnswers
         }
         unwrittenAnswers = 0
-        let ended = engine.takeEvents()
-        if !ended.isEmpty { didClose(ended, connection) }
+        didCloseStreams(connection)
         endIfDone(connection)
     }
 

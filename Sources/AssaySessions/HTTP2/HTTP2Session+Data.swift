@@ -8,30 +8,32 @@ import AssayWire
 extension HTTP2Session {
     /// Takes data of a request. Returns false if it waits.
     func take(_ range: Range<Int>, _ number: Int32, _ connection: Connection) -> Bool {
-        guard let stream = streams[number], let bytes = received else {
-            next += 1
+        guard let stream = streams[number], let bytes = arrivals.bytes else {
+            arrivals.didTake()
             engine.didUse(range.count, of: number)
             return true
         }
         stream.pace.didReceive(at: connection.now)
-        guard
-            let used = take(
-                bytes.extracting(range), of: stream, isLast: isLastData(of: number), connection)
-        else { return false }
+        let (data, isLast) = (bytes.extracting(range), arrivals.endsWithCurrent(number))
+        if isLast, takesAtOnce(data.count, of: stream, connection) {
+            stream.arrived += data.count
+            engine.didUse(data.count, of: number)
+            touch(connection, answers: 0)
+            // The end is the event after it.
+            arrivals.didTake(2)
+            complete(stream, whole: data, connection)
+            return true
+        }
+        guard let used = take(data, of: stream, isLast: isLast, connection) else { return false }
         engine.didUse(used, of: number)
         // The window opens.
         touch(connection, answers: 0)
         if used < range.count {
-            events[next] = .data(stream: number, range.lowerBound + used..<range.upperBound)
+            arrivals.replaceCurrent(
+                by: .data(stream: number, range.lowerBound + used..<range.upperBound))
         } else {
-            next += 1
+            arrivals.didTake()
         }
-        return true
-    }
-
-    /// Whether the body of a stream ends with the next event.
-    private func isLastData(of number: Int32) -> Bool {
-        guard next + 1 < events.count, case .end(number) = events[next + 1] else { return false }
         return true
     }
 

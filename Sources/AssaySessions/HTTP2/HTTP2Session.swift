@@ -10,18 +10,17 @@ import AssayWire
 final class HTTP2Session: RequestSession {
     let endpoint: Endpoint
     let engine: HTTP2Connection
-    var streams: [Int32: HTTP2Stream] = [:]
-    /// Events that were received and not taken yet. Their bytes, `received`, are at the front of
-    /// the connection's received bytes.
-    var events: [HTTP2Event] = []
-    var next = 0
+    var streams = HTTP2Streams()
+    /// Events that were received and not taken yet.
+    var arrivals = HTTP2Arrivals()
     /// Streams that end in these events. A request that is given up with its first bytes is not
     /// begun.
-    private var closed: Set<Int32> = []
-    /// Bytes of the heads among these events, at most.
-    private var eventBytes = 0
-    var received: SlabBytes?
+    private(set) var closed: Set<Int32> = []
+    /// What the last head has decided; nil if each head of its call is decided anew.
+    var decision: HTTP2Decision?
     var recentHead = RecentHead()
+    /// The memory of events that writing causes.
+    private var ended: [HTTP2Event] = []
     /// The ids of requests of streams that have ended, to be dropped together.
     private var givenUp: [UInt64] = []
     /// Streams whose requests have not arrived.
@@ -65,7 +64,7 @@ final class HTTP2Session: RequestSession {
 
     /// Whether the next event continues a receipt.
     private var continuesReceipt: Bool {
-        guard next < events.count, case .data(let number, _) = events[next] else { return false }
+        guard case .data(let number, _) = arrivals.current else { return false }
         return streams[number]?.receipt != nil
     }
 
@@ -74,10 +73,11 @@ final class HTTP2Session: RequestSession {
     var held: SessionBytes {
         let collected = bodies.heldBytes
         return SessionBytes(
-            heldBack: engine.unwrittenBytes, open: openBytes, engine: engine.heldBytes + eventBytes,
+            heldBack: engine.unwrittenBytes, open: openBytes,
+            engine: engine.heldBytes + arrivals.headBytes,
             collected: collected, isCollecting: collected > 0)
     }
-    private var openBytes: Int { streams.count * HTTP2Stream.memory }
+    var openBytes: Int { streams.count * HTTP2Stream.memory }
     /// Also busy without a stream, from the notice of a drain until the client has answered it.
     var activity: SessionActivity {
         if case .announced = end { return .busy }
@@ -129,37 +129,33 @@ final class HTTP2Session: RequestSession {
     private static let step = 32 << 10
 
     func takeNext(_ connection: Connection) -> Bool {
-        guard next < events.count else {
+        guard let event = arrivals.current else {
             guard let unread = connection.inlet.bytes else { return false }
             receive(unread.extracting(0..<min(unread.count, Self.step)), connection)
             return true
         }
-        let isTaken = take(events[next], connection)
-        if !isTaken || next == events.count { dropGivenUp(connection) }
-        if isTaken, next == events.count, connection.isOpen { didTakeEvents(connection) }
-        return isTaken
+        let isTaken = take(event, connection)
+        let isLast = arrivals.isEmpty
+        if !isTaken || isLast { dropGivenUp(connection) }
+        guard isTaken, isLast, connection.isOpen else { return isTaken }
+        didTakeEvents(connection)
+        return !connection.isOpen || !connection.inlet.isEmpty
     }
 
     private func receive(_ bytes: SlabBytes, _ connection: Connection) {
-        let before = engine.meter
-        let (decoded, formerlyClosed) = (engine.decodedBytes, engine.closedStreams)
-        let used: Int
+        let (before, formerlyClosed) = (engine.meter, engine.closedStreams)
         do throws(HTTP2Fault) {
-            used = try engine.receive(bytes.span, into: &events)
+            try arrivals.receive(bytes, by: engine)
         } catch {
             return fail("invalid HTTP/2", connection)
         }
-        received = bytes.extracting(0..<used)
-        eventBytes = engine.decodedBytes - decoded
-        next = 0
-        closed.removeAll()
-        if engine.closedStreams != formerlyClosed {
-            for case .closed(let number, _) in events { closed.insert(number) }
-        }
+        if !closed.isEmpty { closed.removeAll() }
+        if engine.closedStreams != formerlyClosed { closed = arrivals.closed }
         connection.inlet.pay(
             for: .step(
                 frames: engine.meter.frames - before.frames,
-                fieldBytes: engine.meter.fieldBytes - before.fieldBytes, decoded: eventBytes))
+                fieldBytes: engine.meter.fieldBytes - before.fieldBytes,
+                decoded: arrivals.headBytes))
         // A head that is not complete has no request that could be refused. Its memory is needed.
         if engine.meter.isWithinHead, connection.peer.isFull {
             connection.telemetry.logFault("memory is full: a head was not read to its end")
@@ -172,17 +168,13 @@ final class HTTP2Session: RequestSession {
         }
         // Acknowledgements, and answers that a wider window lets go.
         touch(connection, answers: 0)
-        if events.isEmpty { didTakeEvents(connection) }
+        if arrivals.isEmpty { didTakeEvents(connection) }
     }
 
     /// Drops the bytes whose events were taken.
     private func didTakeEvents(_ connection: Connection) {
         bodies.collect()
-        connection.inlet.skip(received?.count ?? 0, .counted)
-        received = nil
-        eventBytes = 0
-        events.removeAll(keepingCapacity: events.capacity <= Self.eventsKept)
-        next = 0
+        connection.inlet.skip(arrivals.removeAll(), .counted)
         connection.beginPace(began: connection.lastArrival)
         // A frame or a head that is not complete has to arrive in time; requests have their own.
         if connection.inlet.pace == nil, engine.meter.isWithinFrame {
@@ -197,14 +189,11 @@ final class HTTP2Session: RequestSession {
 
     /// When the frame began that is not complete.
     private var partBegan: UInt64?
-    /// Events whose memory an idle connection keeps: those of several requests, in 1 KB.
-    private static let eventsKept = 32
 
     private func fail(_ reason: StaticString, _ connection: Connection) {
         connection.telemetry.logFault(reason)
         engine.end(.calm)
-        events.removeAll()
-        next = 0
+        _ = arrivals.removeAll()
         connection.end(nil)
     }
 
@@ -219,92 +208,33 @@ final class HTTP2Session: RequestSession {
     private func take(_ event: HTTP2Event, _ connection: Connection) -> Bool {
         switch event {
         case .refusedHead(let fault):
-            next += 1
+            arrivals.didTake()
             connection.telemetry.logFault(fault.logReason)
-        case .head(let number, let head, let bytes, let fault):
-            let target = HTTPTarget(bytes.span.extracting(head.path))
-            if closed.contains(number) {
-                next += 1
-                return true
-            }
-            guard !connection.waitsForAnswer() else { return false }
-            if target?.isLong == true, connection.waitsForLongAnswer() { return false }
-            next += 1
-            begin(number, head, bytes, target, fault, connection)
+        case .head(let number, let head): return take(head, number, connection)
         case .data(let number, let range): return take(range, number, connection)
         case .end(let number):
-            next += 1
-            complete(number, connection)
+            arrivals.didTake()
+            if let stream = streams[number] { complete(stream, connection) }
         case .closed(let number, _):
-            next += 1
+            arrivals.didTake()
             didClose(number, connection)
+            connection.updateBudget()
         case .pong:
-            next += 1
+            arrivals.didTake()
             if case .announced = end { finish(connection) }
         }
         return true
     }
 
-    private func begin(
-        _ number: Int32, _ head: HTTPHead, _ bytes: [UInt8], _ target: HTTPTarget?,
-        _ fault: HTTPFault?, _ connection: Connection
-    ) {
-        connection.inlet.pay(for: .requests(1))
-        guard canMakeAnswers(connection) else {
-            connection.telemetry.logFault("the peer does not read its answers")
-            engine.reset(number, .refusedStream)
-            return touch(connection, answers: 0)
-        }
-        let page = page(of: head, bytes.span, connection)
-        let stream = HTTP2Stream(
-            number, style(of: head, bytes.span, target, isHTTP2: true, from: page),
-            head.body, among: bodies, connection.inlet.makeCollectedBytes(),
-            began: connection.lastArrival, at: connection.now)
-        streams[number] = stream
-        arrivingCount += 1
-        guard connection.peer.canAnswer(unread: 0, due: openBytes) else {
-            return refuseForMemory(stream, connection)
-        }
-        if let fault {
-            connection.telemetry.logFault(fault.logReason)
-            return refuse(stream.id, HTTPProblem(fault), connection)
-        }
-        let plan = decide(
-            head, bytes.span, target, stream.id, from: page,
-            unread: isWhole(number) ? .max : 0, connection)
-        if !stream.isAnswered || stream.lines != nil { stream.plan = plan }
-        if case .messages(let call, let limit) = stream.plan {
-            beginMessages(call, limit: limit, stream, connection)
-        }
-        if target?.isLong == true {
-            connection.context.turns.didAnswerAtOnce(bytes: engine.unwrittenBytes)
-        }
-    }
-
-    /// Whether the peer reads its answers. A peer that does not gets no further answers made: up to
-    /// a limit, and to the part that one connection can have of the memory of unread answers. A few
-    /// are always admitted, because those of one turn are written at its end.
-    func canMakeAnswers(_ connection: Connection) -> Bool {
-        engine.unwrittenBytes <= Self.unwrittenLimit
-            && connection.peer.canAnswer(unread: 0, due: engine.unwrittenBytes)
-    }
-
-    /// Unwritten bytes of answers above which further streams are refused. A client's windows have
-    /// 64 KB at least, and it widens them with each round trip.
-    static let unwrittenLimit = 1 << 20
-
-    /// Whether the rest of a request is in the bytes that were received.
-    private func isWhole(_ number: Int32) -> Bool {
-        for event in events[next...].prefix(2) {
-            if case .end(number) = event { return true }
-        }
-        return false
-    }
-
     // MARK: Ends
 
-    private func complete(_ number: Int32, _ connection: Connection) {
-        guard let stream = streams[number], !stream.isComplete else { return }
+    /// Ends a request whose last byte has arrived.
+    ///
+    /// - Parameter body: the body, if nothing of it was used before.
+    func complete(
+        _ stream: HTTP2Stream, whole body: SlabBytes? = nil, _ connection: Connection
+    ) {
+        guard !stream.isComplete else { return }
         stream.isComplete = true
         arrivingCount -= 1
         connection.telemetry.didReceive()
@@ -313,7 +243,7 @@ final class HTTP2Session: RequestSession {
             stream.plan = .skip
             return endMessages(stream, connection)
         }
-        didEndBody(of: stream, connection)
+        didEndBody(of: stream, whole: body, connection)
     }
 
     /// After the receipt of a message the next message follows.
@@ -335,12 +265,16 @@ final class HTTP2Session: RequestSession {
 
     /// Drops a request that was given up, or forgets one that was answered.
     private func didClose(_ number: Int32, _ connection: Connection) {
-        guard let stream = streams.removeValue(forKey: number) else { return }
-        if !stream.isComplete { arrivingCount -= 1 }
-        dropReceipt(of: stream, connection)
-        drop(stream)
-        givenUp += stream.openIds
-        connection.updateBudget()
+        guard let stream = streams.remove(number) else { return }
+        // Of a request that is complete nothing is held here.
+        if !stream.isComplete {
+            arrivingCount -= 1
+            dropReceipt(of: stream, connection)
+            drop(stream)
+        }
+        if !stream.isAnswered || stream.lines != nil || stream.messages != nil {
+            givenUp += stream.openIds
+        }
     }
 
     /// Drops the requests of streams that have ended.
@@ -351,8 +285,14 @@ final class HTTP2Session: RequestSession {
     }
 
     /// Takes note of streams that ended as their answers were written.
-    func didClose(_ ended: [HTTP2Event], _ connection: Connection) {
+    func didCloseStreams(_ connection: Connection) {
+        engine.takeEvents(into: &ended)
+        guard !ended.isEmpty else { return }
         for case .closed(let number, _) in ended { didClose(number, connection) }
+        HTTP2Arrivals.empty(&ended)
         dropGivenUp(connection)
+        // The count decides whether a connection with held bytes asks for a turn. Others are
+        // counted after their answers are written.
+        if connection.inlet.reading.isHeld { connection.updateBudget() }
     }
 }

@@ -152,6 +152,10 @@ enum RPCMethod: CaseIterable, Sendable {
     /// Whether Connect's GET can make the call: it changes nothing, and its request is small.
     var isRead: Bool { self == .info || self == .health || self == .healthList }
 
+    /// Whether the head of a request and the settings decide alone what happens to its message.
+    /// Other calls also depend on keys of app entries, or on a quota of each turn.
+    var isDecidedByHead: Bool { self == .verify || self == .resolve }
+
     /// Whether the answer is long, and has a quota of each turn.
     var isLong: Bool { self == .info }
 }
