@@ -216,7 +216,11 @@ struct RPCRequest: Sendable {
         case .part(let former):
             let before = former.lowerBound - offset..<former.upperBound - offset
             head = .decoded(message.array(before) + message.array(range))
-        case .decoded(let bytes): head = .decoded(bytes + message.array(range))
+        case .decoded(var bytes):
+            // Appended in place: many fields would copy each other.
+            head = .part(0..<0)
+            bytes += message.array(range)
+            head = .decoded(bytes)
         }
     }
 
