@@ -82,7 +82,7 @@ import Testing
         read(body, form).map { bytes(of: $0.evidence, body) }
     }
 
-    private static func bytes(of content: RPCRequest.Content, _ body: [UInt8]) -> [UInt8] {
+    private static func bytes(of content: BodyContent, _ body: [UInt8]) -> [UInt8] {
         switch content {
         case .part(let range): Array(body[range])
         case .decoded(let bytes): bytes

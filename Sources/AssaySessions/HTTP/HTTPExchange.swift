@@ -51,12 +51,8 @@ class HTTPExchange {
 
     /// Whether the body is read whole, and can have this size.
     final func fits(_ count: Int) -> Bool {
-        switch plan {
-        case .evidence(_, let limit), .json(_, let limit), .resolve(_, let limit),
-            .fetch(_, let limit), .sign(_, _, let limit), .message(_, let limit):
-            count <= limit
-        case .skip, .receipt, .lines, .messages: false
-        }
+        guard !plan.isLines, let limit = plan.limit else { return false }
+        return count <= limit
     }
 
     // MARK: Data

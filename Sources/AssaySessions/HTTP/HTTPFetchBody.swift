@@ -9,7 +9,7 @@ import AssayWire
 struct HTTPFetchBody: Sendable {
     private(set) var call = FetchCall(of: "")
     /// Names the transaction, if the call does not.
-    private(set) var evidence = HTTPJSONBody.Evidence.part(0..<0)
+    private(set) var evidence = BodyContent.part(0..<0)
     private(set) var app = ""
     /// Milliseconds; 0 for the server's default.
     private(set) var timeout: UInt32 = 0

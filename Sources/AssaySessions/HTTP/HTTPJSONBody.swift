@@ -8,7 +8,7 @@ import AssayWire
 /// The JSON body of a request: what it asks, and where its evidence is.
 struct HTTPJSONBody: Sendable {
     let question: HTTPParameters
-    let evidence: Evidence
+    let evidence: BodyContent
     /// The password of a request to verifyReceipt.
     let password: String?
 
@@ -24,13 +24,6 @@ struct HTTPJSONBody: Sendable {
         case purchase(app: String)
         /// A retention request and the answer to it, for this app entry.
         case retention(app: String, any RequestSigner)
-    }
-
-    enum Evidence: Sendable {
-        /// A range of the body.
-        case part(Range<Int>)
-        /// A string with escapes, decoded.
-        case decoded([UInt8])
     }
 
     /// Depth of objects and arrays: evidence can be JSON itself.
@@ -83,7 +76,7 @@ struct HTTPJSONBody: Sendable {
             password = members["password"]?.string
             question = HTTPParameters(
                 VerifyReceiptQuery(members, isSandbox: isSandbox), app: app,
-                kind: Self.beginsLikeAppReceipt(evidence, body)
+                kind: evidence.withBytes(of: body) { Verifier.beginsLikeAppReceipt($0) }
                     ? .appReceipt : .transactionReceipt)
         }
     }
@@ -138,18 +131,11 @@ struct HTTPJSONBody: Sendable {
         return members
     }
 
-    private static func beginsLikeAppReceipt(_ evidence: Evidence, _ body: Span<UInt8>) -> Bool {
-        switch evidence {
-        case .part(let range): Verifier.beginsLikeAppReceipt(body.extracting(range))
-        case .decoded(let bytes): Verifier.beginsLikeAppReceipt(bytes.span)
-        }
-    }
-
-    static func evidence(_ value: JSONValue?) throws(HTTPProblem) -> Evidence {
+    static func evidence(_ value: JSONValue?) throws(HTTPProblem) -> BodyContent {
         guard let value else {
             throw HTTPProblem(400, .invalidArgument, "the member evidence is missing")
         }
-        let evidence: Evidence
+        let evidence: BodyContent
         if let content = value.plainContent {
             evidence = .part(content)
         } else if let text = value.string {
@@ -164,15 +150,6 @@ struct HTTPJSONBody: Sendable {
         }
         guard !evidence.isEmpty else { throw .emptyEvidence }
         return evidence
-    }
-}
-
-extension HTTPJSONBody.Evidence {
-    fileprivate var isEmpty: Bool {
-        switch self {
-        case .part(let range): range.isEmpty
-        case .decoded(let bytes): bytes.isEmpty
-        }
     }
 }
 

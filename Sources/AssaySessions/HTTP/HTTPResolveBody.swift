@@ -110,9 +110,8 @@ struct HTTPResolveBody: Sendable {
                 }
             }
             let start = evidence.count
-            switch try HTTPJSONBody.evidence(members["evidence"]) {
-            case .part(let range): evidence += body.extracting(range).array
-            case .decoded(let bytes): evidence += bytes
+            try HTTPJSONBody.evidence(members["evidence"]).withBytes(of: body) {
+                $0.copy(to: &evidence, at: evidence.count)
             }
             call.items.append(
                 ResolveCall.Item(kind, length: UInt32(evidence.count - start), label: label))

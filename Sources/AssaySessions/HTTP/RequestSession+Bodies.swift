@@ -136,13 +136,9 @@ extension RequestSession {
                 let head = RequestHead(
                     id: id, call: .fetch(parsed.call), app: parsed.app,
                     timeoutMilliseconds: parsed.timeout)
-                let evidence =
-                    switch parsed.evidence {
-                    case .part(let range): body.extracting(range)
-                    case .decoded(let bytes): connection.inlet.hold(bytes.span)
-                    }
                 connection.context.service.take(
-                    Request(head, as: self[style: id], began: began), evidence,
+                    Request(head, as: self[style: id], began: began),
+                    parsed.evidence.bytes(of: body, by: connection.inlet),
                     from: connection.flow)
             }
         }
@@ -162,11 +158,7 @@ extension RequestSession {
             {
                 return refuse(id, .wrongPassword, connection)
             }
-            let evidence =
-                switch parsed.evidence {
-                case .part(let range): body.extracting(range)
-                case .decoded(let bytes): connection.inlet.hold(bytes.span)
-                }
+            let evidence = parsed.evidence.bytes(of: body, by: connection.inlet)
             verify(evidence, parsed.question, id, connection, began: began)
         }
         connection.updateBudget()

@@ -8,8 +8,8 @@ import AssayWire
 /// A request's message that has arrived whole: what it asks, and where its evidence is.
 struct RPCRequest: Sendable {
     /// The fields that a RequestHead has as well, encoded.
-    private(set) var head = Content.part(0..<0)
-    private(set) var evidence = Content.part(0..<0)
+    private(set) var head = BodyContent.part(0..<0)
+    private(set) var evidence = BodyContent.part(0..<0)
     /// The lengths of the items of a Resolve.
     private(set) var lengths: [Int] = []
     /// The other fields of a request for a signature, encoded.
@@ -18,27 +18,6 @@ struct RPCRequest: Sendable {
     private(set) var service = ""
     /// The number that a request on a stream has.
     private(set) var id: UInt64 = 0
-
-    enum Content: Equatable, Sendable {
-        /// A range of the body.
-        case part(Range<Int>)
-        /// Bytes that were decoded from the body, or joined.
-        case decoded([UInt8])
-
-        var count: Int {
-            switch self {
-            case .part(let range): range.count
-            case .decoded(let bytes): bytes.count
-            }
-        }
-
-        var isEmpty: Bool { count == 0 }
-
-        /// Copies a range of the body out of bytes that end with this call.
-        mutating func isolate(from bytes: Span<UInt8>) {
-            if case .part(let range) = self { self = .decoded(bytes.array(range)) }
-        }
-    }
 
     /// The limits of what is read.
     struct Limits: Sendable {

@@ -93,13 +93,9 @@ extension RequestSession {
         }
         try didRead(request, of: id)
         let codec = connection.context.codec
-        var head =
-            switch request.head {
-            case .part(let range):
-                try call.requestHead(id, body.span.extracting(range), by: codec, &recentHead)
-            case .decoded(let bytes):
-                try call.requestHead(id, bytes.span, by: codec, &recentHead)
-            }
+        var head = try request.head.withBytes(of: body.span) { bytes throws(HTTPProblem) in
+            try call.requestHead(id, bytes, by: codec, &recentHead)
+        }
         connection.inlet.pay(for: .fields(ofMessage: request.head.count))
         let service = connection.context.service
         switch head.call {
@@ -120,13 +116,9 @@ extension RequestSession {
                 Request(head, as: self[style: id], began: began), from: connection.flow)
         case .fetch, .ping, .unknown: break
         }
-        let evidence =
-            switch request.evidence {
-            case .part(let range): body.extracting(range)
-            case .decoded(let bytes): connection.inlet.hold(bytes.span)
-            }
         service.take(
-            Request(head, as: self[style: id], began: began), evidence, from: connection.flow)
+            Request(head, as: self[style: id], began: began),
+            request.evidence.bytes(of: body, by: connection.inlet), from: connection.flow)
     }
 }
 
