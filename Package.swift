@@ -47,7 +47,7 @@ let package = Package(
         .target(name: "CAssayProto", dependencies: ["CProtobufC"]),
         // The text of AssayMint's scenarios.
         .target(name: "CAssayScenarios"),
-        // Base64 by vector instructions, which Swift cannot choose at run time.
+        // Base64 and records of receipts by vector instructions, which Swift cannot choose at run time.
         .target(name: "CAssayBytes"),
         // P-256 by vector instructions, which Swift cannot choose at run time.
         .target(name: "CAssayP256"),

@@ -67,7 +67,7 @@ package enum Limits {
     package static let receiptUnknownAttributes = 256
     package static let receiptUnknownBytes = 64 * 1024
     /// Layouts of in-app records kept while a receipt is read. They differ mostly by the lengths
-    /// of product ids. All eight take 19 KB.
+    /// of product ids. All eight take 31 KB.
     package static let inAppLayouts = 8
     /// Bytes and attributes of a record whose layout is kept, with the header of its attribute.
     /// Apple's records take up to 500 octets and have up to 22 attributes.

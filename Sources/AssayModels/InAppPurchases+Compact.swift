@@ -32,11 +32,17 @@ extension InAppPurchases {
     /// A record whose text is in a separate buffer. One bit per field marks its presence:
     /// Optionals would double the memory of a large receipt's records.
     @usableFromInline package struct Compact: Sendable {
-        @usableFromInline package var present: UInt16 = 0
-        @usableFromInline package var values = [11 of Int64](repeating: 0)
-        @usableFromInline package var texts = [4 of TextSlice](repeating: .none)
+        // The values come first, so that copies of a record load them as they were stored.
+        @usableFromInline package var values: [11 of Int64]
+        @usableFromInline package var present: UInt16
+        @usableFromInline package var texts: [4 of TextSlice]
 
-        @inlinable package init() {}
+        @inlinable @inline(__always)
+        package init() {
+            values = [11 of Int64](repeating: 0)
+            present = 0
+            texts = [4 of TextSlice](repeating: .none)
+        }
 
         @inlinable package subscript(field: Field) -> Int64? {
             @inline(__always)

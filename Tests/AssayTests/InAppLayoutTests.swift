@@ -8,6 +8,10 @@ import Testing
 @Suite struct InAppLayoutTests {
     /// Reads a record's attribute and returns the result in a comparable form.
     private static func read(_ layouts: inout InAppLayouts, _ attribute: [UInt8]) -> String {
+        var fields = InAppPurchases.Compact()
+        if let content = layouts.readAtOnce(attribute.span, into: &fields) {
+            return text(fields, Array(attribute[content]), layouts)
+        }
         if let slot = layouts.slot(of: attribute.span),
             let (fields, content) = layouts.readKnown(attribute.span, slot)
         {
@@ -86,6 +90,96 @@ import Testing
                 #expect(Self.read(&layouts, record) == right, "\(index)")
             }
         }
+    }
+
+    /// Changes each digit of the dates of a record whose layout and days are known, to each
+    /// character with the same upper half: digits, and those after them.
+    @Test func changedDates() throws {
+        let record = try #require(try Self.records(1).first)
+        var known = InAppLayouts()
+        let right = Self.read(&known, record)
+        #expect(Self.read(&known, record) == right && Self.read(&known, record) == right)
+        var count = 0
+        for index in record.indices.dropLast() where record[index] & 0xF0 == 0x30 {
+            for half in UInt8(0)..<16 {
+                var changed = record
+                changed[index] = 0x30 | half
+                var (layouts, fresh) = (known, InAppLayouts())
+                let expected = Self.read(&fresh, changed)
+                #expect(Self.read(&layouts, changed) == expected, "\(index) \(half)")
+                // Again, now that the day may be known, and back on the first day.
+                #expect(Self.read(&layouts, changed) == expected, "\(index) \(half)")
+                #expect(Self.read(&layouts, record) == right, "\(index) \(half)")
+                count += 1
+            }
+        }
+        #expect(count > 500)
+    }
+
+    /// Dates and times at their limits, and their rejected neighbours, after a record of each day.
+    @Test(arguments: [
+        "2024-02-29T23:59:59Z", "2024-02-29T24:00:00Z", "2024-02-29T23:60:00Z",
+        "2024-02-29T23:59:60Z", "2023-02-29T00:00:00Z", "2024-02-30T00:00:00Z",
+        "2024-12-31T23:59:60Z", "2016-12-31T23:59:60Z", "0000-01-01T00:00:00Z",
+        "9999-12-31T23:59:59Z", "2024-00-10T00:00:00Z", "2024-13-01T00:00:00Z",
+        "2024-02-2:T00:00:00Z", "2024-02-29T0:?0:00Z", "2024-02-29t00:00:00Z",
+        "2024-02-29T00:00:00z", "2024-02-29T00:00:0:Z", "2024-02-29T12:34:5?Z",
+    ])
+    func datesAtLimits(_ date: String) throws {
+        func record(_ date: String, _ type: Int64 = 1704) -> [UInt8] {
+            let date = DERWriter.build { $0.element(tag: 0x16, content: Array(date.utf8)) }
+            let empty = DERWriter.build { $0.element(tag: 0x16, content: []) }
+            return ReceiptPayload.encode(
+                ReceiptPayload.inApp(
+                    [1704, 1706, 1708, 1712].map {
+                        ReceiptAttribute(type: $0, version: 1, value: $0 == type ? date : empty)
+                    }))
+        }
+        for type in [1704, 1706, 1708, 1712] as [Int64] {
+            var layouts = InAppLayouts()
+            for _ in 0..<3 {
+                for other in ["2024-02-29T00:00:00Z", "2024-12-31T12:00:00Z", date] {
+                    var fresh = InAppLayouts()
+                    let expected = Self.read(&fresh, record(other, type))
+                    #expect(Self.read(&layouts, record(other, type)) == expected)
+                }
+            }
+        }
+    }
+
+    /// Numbers of each length, and with an octet more than they need.
+    @Test func numbers() throws {
+        func record(_ octets: [UInt8]) -> [UInt8] {
+            ReceiptPayload.encode(
+                ReceiptPayload.inApp([
+                    ReceiptAttribute(
+                        type: 1711, version: 1,
+                        value: DERWriter.build { $0.element(tag: 0x02, content: octets) }),
+                    ReceiptAttribute(
+                        type: 1702, version: 1,
+                        value: DERWriter.build { $0.utf8String("com.example.game.coins") }),
+                ]))
+        }
+        for count in 1...9 {
+            var layouts = InAppLayouts()
+            for first in [0x01, 0x7F, 0x80, 0xFF, 0x00] as [UInt8] {
+                for second in [0x00, 0x7F, 0x80, 0xFF] as [UInt8] {
+                    let octets = Array(
+                        ([first, second] + [UInt8](repeating: 9, count: 7))[..<count])
+                    var fresh = InAppLayouts()
+                    let expected = Self.read(&fresh, record(octets))
+                    #expect(Self.read(&layouts, record(octets)) == expected, "\(octets)")
+                }
+            }
+        }
+    }
+
+    /// An empty slot matches nothing, not even zeros.
+    @Test func zeros() {
+        var (layouts, fields) = (InAppLayouts(), InAppPurchases.Compact())
+        _ = Self.read(&layouts, (try? Self.records(1).first) ?? [])
+        let zeros = [UInt8](repeating: 0, count: 600)
+        #expect(layouts.readAtOnce(zeros.span, into: &fields) == nil)
     }
 
     /// Text that is not ASCII, and no valid UTF-8, in a layout that is known from ASCII text.

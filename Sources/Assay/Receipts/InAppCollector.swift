@@ -42,6 +42,18 @@ struct InAppCollector {
     ///   - meanwhile: called between the stages.
     @inline(__always)
     mutating func readKnown(_ bytes: Span<UInt8>, meanwhile: () -> Void) -> Int? {
+        var record = InAppPurchases.Compact()
+        guard let content = layouts.readAtOnce(bytes, into: &record) else {
+            return readOther(bytes, meanwhile: meanwhile)
+        }
+        meanwhile()
+        keep(record, bytes.extracting(content), arrived: bytes.count)
+        return content.upperBound
+    }
+
+    /// Reads a record of a known layout that vector instructions cannot read.
+    @inline(never)
+    private mutating func readOther(_ bytes: Span<UInt8>, meanwhile: () -> Void) -> Int? {
         guard let slot = layouts.slot(of: bytes) else { return nil }
         meanwhile()
         guard let (record, content) = layouts.readKnown(bytes, slot) else { return nil }

@@ -1,12 +1,11 @@
 import AssayBytes
-import AssayLocks
 import AssayModels
 
 /// Reads in-app records and remembers their layouts: the attributes and the sizes of their
 /// values. Most records repeat an earlier layout. Such a record is compared with the remembered
 /// one as a whole, together with the header of its attribute in the receipt, and only the values
-/// that can differ are read. Any other record is read attribute by attribute, with the same
-/// result.
+/// that can differ are read, by vector instructions where the processor has them. Any other record
+/// is read attribute by attribute, with the same result.
 struct InAppLayouts: Sendable {
     /// The remembered layouts, one per slot. The arrays below hold the data of all layouts:
     /// separate arrays for each layout would be reference-counted with each record.
@@ -20,6 +19,8 @@ struct InAppLayouts: Sendable {
     /// The numbers and dates of each layout that can differ.
     private var numbers: [Varying] = []
     private var dates: [Varying] = []
+    /// The same layouts for vector instructions, if the processor has them.
+    private var patterns = RecordPatterns(slots: 0, recordBytes: 0)
     private var misses = 0
     /// Whether layouts were added to this copy since `handedOn` made it.
     private(set) var hasGrown = false
@@ -29,7 +30,7 @@ struct InAppLayouts: Sendable {
 
     /// Bytes of memory for the remembered layouts.
     var heldBytes: Int {
-        records.capacity + fixed.capacity
+        records.capacity + fixed.capacity + patterns.heldBytes
             + (numbers.capacity + dates.capacity) * MemoryLayout<Varying>.stride
             + layouts.capacity * MemoryLayout<Layout>.stride
     }
@@ -53,6 +54,40 @@ struct InAppLayouts: Sendable {
         var field = InAppPurchases.Field.quantity
         /// The range of the value, without its tag and length.
         var range = 0..<0
+    }
+
+    /// Reads the record in the attribute at the front of the bytes by vector instructions. Returns
+    /// its range, whose end is the attribute's; nil for any attribute that `slot` and `readKnown`
+    /// have to read.
+    @inline(__always)
+    mutating func readAtOnce(
+        _ bytes: Span<UInt8>, into fields: inout InAppPurchases.Compact
+    ) -> Range<Int>? {
+        var values = fields.values.mutableSpan
+        guard let (slot, hasOtherDates) = patterns.read(bytes, into: &values) else { return nil }
+        fields.present = layouts[slot].fields.present
+        fields.texts = layouts[slot].fields.texts
+        guard !hasOtherDates || readDates(bytes, slot, into: &fields) else { return nil }
+        if !unknown.isEmpty { unknown = [] }
+        return layouts[slot].header..<layouts[slot].size
+    }
+
+    /// Reads the dates of a record, and notes their days for the next one.
+    @inline(never)
+    private mutating func readDates(
+        _ bytes: Span<UInt8>, _ slot: Int, into fields: inout InAppPurchases.Compact
+    ) -> Bool {
+        let start = slot * Limits.inAppLayoutAttributes
+        for index in start..<start + layouts[slot].dateCount {
+            let (field, range) = (dates[index].field, dates[index].range)
+            guard let date = try? parsedDates.parse(bytes, range, of: field) else { return false }
+            fields.values[field.rawValue] = date
+            let octets = bytes.extracting(range)
+            if let beginning = parsedDates.beginningOfDay(of: octets, field) {
+                patterns.setDay(slot, value: field.rawValue, to: octets, beginning: beginning)
+            }
+        }
+        return true
     }
 
     /// Returns the slot of the layout that the attribute at the front of the bytes has; nil if it
@@ -191,6 +226,27 @@ struct InAppLayouts: Sendable {
                 value.lowerBound + content.lowerBound..<value.upperBound + content.lowerBound,
                 of: whole, at: slot)
         }
+        rememberPattern(whole, at: slot)
+    }
+
+    private mutating func rememberPattern(_ whole: Span<UInt8>, at slot: Int) {
+        let start = slot * Limits.inAppLayoutBytes
+        let octets = start..<start + whole.count
+        let (layout, records, fixed) = (layouts[slot], records, fixed)
+        let numbers = Self.varying(numbers, slot, layout.numberCount)
+        let dates = Self.varying(dates, slot, layout.dateCount)
+        patterns.set(
+            slot, to: records.span.extracting(octets), mask: fixed.span.extracting(octets),
+            values: layout.fields.values.span, numbers: numbers, dates: dates)
+    }
+
+    private static func varying(
+        _ list: [Varying], _ slot: Int, _ count: Int
+    ) -> [RecordPatterns.Varying] {
+        let start = slot * Limits.inAppLayoutAttributes
+        return list[start..<start + count].map {
+            RecordPatterns.Varying(value: $0.field.rawValue, range: $0.range)
+        }
     }
 
     /// Excludes an attribute's value from the comparison with the layout, if it can differ.
@@ -243,6 +299,7 @@ struct InAppLayouts: Sendable {
         copy.hasGrown = false
         copy.unknown = []
         copy.parsedDates = InAppDates()
+        copy.patterns.forgetDays()
         return copy
     }
 
@@ -253,18 +310,8 @@ struct InAppLayouts: Sendable {
         fixed = records
         numbers = [Varying](repeating: Varying(), count: count * Limits.inAppLayoutAttributes)
         dates = numbers
+        patterns = RecordPatterns(slots: count, recordBytes: Limits.inAppLayoutBytes)
     }
-}
-
-/// The layouts of valid receipts, as the starting point for the next receipt. They affect how
-/// fast a record is read, never the result. Only valid receipts add layouts: records of other
-/// receipts prove nothing and would displace useful layouts.
-final class KnownLayouts: Sendable {
-    private let layouts = Locked(InAppLayouts())
-
-    var current: InAppLayouts { layouts.withLock { $0 } }
-
-    func keep(_ new: InAppLayouts) { layouts.withLock { $0 = new } }
 }
 
 /// The kind of an in-app record's attribute.
@@ -314,6 +361,12 @@ struct InAppDates: Sendable {
         } catch {
             throw .invalidTime(at: range.lowerBound)
         }
+    }
+
+    /// Returns the beginning of the day of a field's last date, in milliseconds since 1970; nil
+    /// for a date of another day.
+    func beginningOfDay(of date: Span<UInt8>, _ field: InAppPurchases.Field) -> Int64? {
+        fields[field.rawValue & 3].beginningOfDay(of: date)
     }
 }
 

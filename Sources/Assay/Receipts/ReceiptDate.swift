@@ -118,6 +118,13 @@ struct ReceiptDates: Sendable {
         return date
     }
 
+    /// Returns the beginning of the last date's day, in milliseconds since 1970; nil for a date
+    /// of another day.
+    func beginningOfDay(of text: Span<UInt8>) -> Int64? {
+        guard text.count == 20, (text.word(at: 0), text.word(at: 3)) == day else { return nil }
+        return beginning * 1000
+    }
+
     /// Returns the second of the day for `14:21:49`, eight octets at once; nil if it is not a
     /// time.
     @inline(__always)
