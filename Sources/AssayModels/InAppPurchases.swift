@@ -38,7 +38,10 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
     }
 
     /// The text of all records.
-    package var allText: [UInt8] { text }
+    @inlinable package var allText: [UInt8] {
+        @inline(__always)
+        get { text }
+    }
 
     /// A record without attributes that have no field, without a key of its own, and not of
     /// Xcode, whose transactions are all 0; nil for another, which the subscript has.
@@ -120,6 +123,14 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
         copy: (inout OutputSpan<UInt8>) -> Void
     ) {
         if !attributes.isEmpty { unknown[records.count] = attributes }
+        append(record, copy: copy)
+    }
+
+    /// Appends a record without attributes of unknown type, in the same way.
+    @inlinable @inline(__always)
+    package mutating func append(
+        _ record: Compact, copy: (inout OutputSpan<UInt8>) -> Void
+    ) {
         var record = record
         let start = UInt32(text.count)
         var end = start
@@ -148,6 +159,7 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
     @inlinable package var isFull: Bool { records.count == records.capacity }
 
     /// Replaces a record. Reuses the place of the old text where the new text is not longer.
+    @inlinable @inline(__always)
     package mutating func replace(
         at index: Int, with record: Compact, unknown attributes: [ReceiptAttribute], copy: TextCopy
     ) {
@@ -159,9 +171,12 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
         records[index] = record
     }
 
-    package typealias TextCopy = (Range<Int>, Int, inout [UInt8]) -> Void
+    @usableFromInline package typealias TextCopy = (Range<Int>, Int, inout [UInt8]) -> Void
 
-    package subscript(compact index: Int) -> Compact { records[index] }
+    @inlinable package subscript(compact index: Int) -> Compact {
+        @inline(__always)
+        get { records[index] }
+    }
 
     /// The memory of records and text, in bytes. Reserved memory that a large array has not
     /// touched is not resident, so it does not count in full.
@@ -173,7 +188,8 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
 
     private static let reserveLimit = 16 << 10
 
-    private mutating func keepText(
+    @inlinable @inline(__always)
+    mutating func keepText(
         of record: inout Compact, replacing old: [4 of TextSlice], _ copy: TextCopy
     ) {
         for field in old.indices where record.texts[field].count > 0 {

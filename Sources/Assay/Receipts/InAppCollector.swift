@@ -15,8 +15,8 @@ struct InAppCollector {
     private(set) var expectedTransaction: String?
     private var hasExpected = false
     /// Positions of the latest records so far, by original transaction id.
-    private var latest: [SubscriptionId: Int] = [:]
-    private var lastId = SubscriptionId(octets: [])
+    private var latest = LatestPositions()
+    /// The position that was found last.
     private var lastPosition: Int?
     private var unknown = UnknownAttributes()
     /// The records that were read, kept or not.
@@ -109,11 +109,22 @@ struct InAppCollector {
 
     @inline(__always)
     private mutating func append(_ record: InAppPurchases.Compact, _ octets: Span<UInt8>) {
-        let unknown = layouts.unknown.isEmpty ? [] : unknown(octets)
-        purchases.append(record, unknown: unknown) { output in
-            for field in record.texts.indices where record.texts[field].count > 0 {
-                octets.extracting(record.texts[field].range).append(to: &output)
+        if layouts.unknown.isEmpty {
+            purchases.append(record) { Self.appendTexts(of: record, octets, to: &$0) }
+        } else {
+            purchases.append(record, unknown: unknown(octets)) {
+                Self.appendTexts(of: record, octets, to: &$0)
             }
+        }
+    }
+
+    @inline(__always)
+    private static func appendTexts(
+        of record: InAppPurchases.Compact, _ octets: Span<UInt8>,
+        to output: inout OutputSpan<UInt8>
+    ) {
+        for field in record.texts.indices where record.texts[field].count > 0 {
+            octets.extracting(record.texts[field].range).appendIdentifier(to: &output)
         }
     }
 
@@ -130,13 +141,9 @@ struct InAppCollector {
     }
 
     private mutating func keepLatest(_ record: InAppPurchases.Compact, _ octets: Span<UInt8>) {
-        var slice = record[.originalTransactionId]
-        if slice.count == 0 { slice = record[.transactionId] }
-        let id = octets.extracting(slice.range)
+        let id = octets.extracting(Self.subscriptionId(of: record).range)
         guard let index = position(ofLatest: id) else {
-            lastId = SubscriptionId(octets: id.array)
             lastPosition = purchases.count
-            latest[lastId] = purchases.count
             append(record, octets)
             return
         }
@@ -150,14 +157,34 @@ struct InAppCollector {
         }
     }
 
-    /// Returns the position of the latest record with that original transaction id. Renewals
-    /// mostly follow one another, so it checks the last subscription first.
+    /// The original transaction id, or the transaction id of a record without one.
+    private static func subscriptionId(
+        of record: InAppPurchases.Compact
+    ) -> InAppPurchases.TextSlice {
+        let original = record[.originalTransactionId]
+        return original.count > 0 ? original : record[.transactionId]
+    }
+
+    /// Returns the position of the latest record with that original transaction id. Adds the next
+    /// position if there is none. Renewals mostly follow one another, so it checks the last
+    /// subscription first.
     private mutating func position(ofLatest id: Span<UInt8>) -> Int? {
-        if let lastPosition, id.equals(lastId.octets) { return lastPosition }
-        let key = SubscriptionId(octets: id.array)
-        guard let position = latest[key] else { return nil }
-        (lastId, lastPosition) = (key, position)
+        if let lastPosition, isId(id, ofRecordAt: lastPosition) { return lastPosition }
+        let hash = LatestPositions.hash(id)
+        let position = latest.position(hash) { isId(id, ofRecordAt: $0) }
+        if let position {
+            lastPosition = position
+        } else {
+            latest.insert(purchases.count, hash)
+        }
         return position
+    }
+
+    @inline(__always)
+    private func isId(_ id: Span<UInt8>, ofRecordAt position: Int) -> Bool {
+        let kept = Self.subscriptionId(of: purchases[compact: position])
+        guard kept.count == id.count else { return false }
+        return id.equals(purchases.allText.span.extracting(kept.range))
     }
 
     /// Returns the attributes of unknown type in the record read last.
@@ -172,13 +199,8 @@ struct InAppCollector {
 
     /// Bytes of memory for the kept records, the ids and the layouts.
     var heldBytes: Int {
-        purchases.heldBytes + unknown.bytes + latest.capacity * Self.latestBytes
-            + layouts.heldBytes
+        purchases.heldBytes + unknown.bytes + latest.heldBytes + layouts.heldBytes
     }
-
-    /// Bytes per original transaction id and its position: an entry, and the array that it refers
-    /// to.
-    private static let latestBytes = 96
 }
 
 /// Counts the attributes of unknown type that are kept for the caller, up to their limits.
@@ -196,12 +218,4 @@ struct UnknownAttributes: Sendable {
         self.bytes += bytes
         return true
     }
-}
-
-/// An original transaction id.
-private struct SubscriptionId: Hashable {
-    let octets: [UInt8]
-
-    /// Hashes all octets at once; an array would hash them one by one.
-    func hash(into hasher: inout Hasher) { octets.span.hash(into: &hasher) }
 }
