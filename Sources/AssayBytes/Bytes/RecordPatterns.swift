@@ -102,6 +102,10 @@ package struct RecordPatterns: Sendable {
             numbers.allSatisfy({ $0.range.lowerBound >= 8 && 1...8 ~= $0.range.count }),
             dates.allSatisfy({ $0.range.count == Self.dateOctets })
         else { return }
+        precondition(
+            numbers.allSatisfy { 0..<Self.values ~= $0.value }
+                && dates.allSatisfy { Self.firstDate..<Self.values ~= $0.value }
+                && (numbers + dates).allSatisfy { $0.range.upperBound <= record.count })
         var (octets, bits) = (record.array, mask.array)
         for date in dates {
             let form = "0000-00-00T00:00:00Z".utf8
