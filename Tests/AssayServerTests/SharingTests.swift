@@ -5,9 +5,9 @@ import Testing
 
 /// What a busy worker gives to idle ones.
 @Suite struct SharingTests {
-    @Test("Half a millisecond of work, then the sockets; a read can take as long as the work")
+    @Test("A millisecond of work, then the sockets; a read can take as long as the work")
     func shareOfTheLoop() {
-        let slice: UInt64 = 500_000
+        let slice: UInt64 = 1_000_000
         var share = LoopQuota(began: 1000)
         for (worked, canWork) in [(0, true), (slice - 1, true), (slice, false), (2 * slice, false)]
         {

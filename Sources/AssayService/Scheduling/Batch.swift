@@ -36,9 +36,12 @@ package final class Batch {
     /// Slices that other workers verify.
     private var lentSlices = 0
 
-    /// A request that takes longer keeps sockets waiting, so a background thread takes it; and a
-    /// slice for the loop's thread has no more work than this.
+    /// A request that takes longer keeps sockets waiting, so a background thread takes it.
     static let quickNanoseconds = 500_000.0
+
+    /// The work of a slice for the loop's thread. A full slice of tokens takes about as long, so that
+    /// what several connections sent together is verified at once, and each has one write.
+    static let loopSliceNanoseconds = 1_000_000.0
 
     /// A smaller slice is not worth waking a second thread. Vector instructions verify as many
     /// signatures in the time of one.
@@ -200,7 +203,7 @@ package final class Batch {
         var slice: [Job] = []
         slice.reserveCapacity(min(most, queue.count))
         var time = 0.0
-        while slice.count < most, time < quickNanoseconds, let request = queue.take() {
+        while slice.count < most, time < loopSliceNanoseconds, let request = queue.take() {
             slice.append(request)
             time += delay.nanoseconds(of: request.work)
         }
@@ -253,7 +256,7 @@ package final class Batch {
         while slices.count < threads {
             var slice: [Job] = []
             var time = 0.0
-            while slice.count < size, time < Self.sliceNanoseconds, let request = next() {
+            while slice.count < size, time < Self.longSliceNanoseconds, let request = next() {
                 if isOver(request) {
                     over.append(request)
                 } else {
@@ -269,9 +272,9 @@ package final class Batch {
         return (slices, over)
     }
 
-    /// Limits the work of a slice, so that other requests do not wait for long ones in the same
-    /// slice. A full slice of tokens or notifications takes less.
-    private static let sliceNanoseconds = 10_000_000.0
+    /// Limits the work of a slice for a background thread, so that other requests do not wait for
+    /// long ones in the same slice. A full slice of tokens or notifications takes less.
+    private static let longSliceNanoseconds = 10_000_000.0
 
     /// The number of `mayWait` requests that can be taken now: all if nothing else waits.
     private var mayWaitCount: Int {

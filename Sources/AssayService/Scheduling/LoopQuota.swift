@@ -11,7 +11,7 @@ package struct LoopQuota {
     /// Those of a slice. A socket holds what a fast client sends in a millisecond; then the client
     /// waits. If it were read more rarely, an overloaded server would never see more requests than
     /// it verifies, and so would refuse none of those that are late.
-    private static let nanoseconds = UInt64(Batch.quickNanoseconds)
+    private static let nanoseconds = UInt64(Batch.loopSliceNanoseconds)
 
     /// Whether a slice was lent to another worker.
     var hasLent = false
