@@ -11,6 +11,13 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+// The conventions of Swift on servers: logging, metrics, tracing, services. The trait adds them to the
+// libraries; the scripts that build the tool leave it out.
+let serverSide: [Target.Dependency] = [
+    ("Logging", "swift-log"), ("Metrics", "swift-metrics"),
+    ("Tracing", "swift-distributed-tracing"), ("ServiceLifecycle", "swift-service-lifecycle"),
+].map { .product(name: $0, package: $1, condition: .when(traits: ["ServerSide"])) }
+
 // A target can import the modules that it lists, and no others. The verifier does not import the
 // wire, nor the wire the verifier. The modules of the server connect them; AssayAdmin, the commands,
 // FuzzTargets and bench import both, too.
@@ -28,9 +35,23 @@ let package = Package(
         .library(name: "AssayStore", targets: ["AssayStore"]),
         .library(name: "AssayMint", targets: ["AssayMint"]),
     ],
+    traits: [
+        .trait(
+            name: "ServerSide",
+            description: """
+                AssayClient, AssayStore and AssayServer log, count and trace by the packages that \
+                servers in Swift share, and are services of a ServiceGroup.
+                """),
+        .default(enabledTraits: ["ServerSide"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+        // Of the trait ServerSide.
+        .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.9.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.6.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         // C libraries: one system module each.
@@ -126,10 +147,11 @@ let package = Package(
             dependencies: [
                 "Assay", "AssayBytes", "AssayEntitlements", "AssayIO", "AssayKeepers",
                 "AssayModels", "AssayService", "AssaySessions", "AssayTelemetry", "AssayWire",
-            ],
+            ] + serverSide,
             swiftSettings: settings),
         .target(
-            name: "AssayClient", dependencies: ["AssayModels", "AssayWire", "AssayIO"],
+            name: "AssayClient",
+            dependencies: ["AssayModels", "AssayWire", "AssayIO"] + serverSide,
             swiftSettings: settings),
         // A client of Apple's App Store Server API; libcurl's transfers on a libuv loop.
         .target(
@@ -137,7 +159,7 @@ let package = Package(
             dependencies: [
                 "Assay", "AssayBytes", "AssayEntitlements", "AssayIO", "AssayKeys", "AssayModels",
                 "CCurl",
-            ],
+            ] + serverSide,
             swiftSettings: settings),
         // Plots and bars of pages.
         .target(

@@ -7,7 +7,8 @@ export SWIFT_BACKTRACE=enable=no
 # once, and one that waits for an answer resumes after a turn of all the others: half a minute.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 
-# The build of script/check, with optimised arithmetic. It has a folder of its own, because its
+# The build of script/check, with optimised arithmetic and without the trait ServerSide, as the tool is
+# built: the tests of examples/hummingbird are about the trait. It has a folder of its own, because its
 # options are its own.
 check_bin=$PWD/.build-check/debug
 # What the compiler measured, for script/compile-time.
@@ -24,7 +25,7 @@ build_check() { # OPTIONS...: of swift build, by default to build everything
         mkdir -p "$compile_times"
     fi
     script/layouts .build-check
-    ASSAY_OPTIMIZED=1 swift build --scratch-path .build-check \
+    ASSAY_OPTIMIZED=1 swift build --scratch-path .build-check --disable-default-traits \
         -Xswiftc -stats-output-dir -Xswiftc "$compile_times" "$@"
 }
 # Whether the measured builds compiled each source of now, once.

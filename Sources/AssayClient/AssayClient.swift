@@ -20,6 +20,9 @@ import AssayWire
 /// drains, it continues with the next address.
 public final class AssayClient: Sendable {
     private let channel: Channel
+    #if ServerSide
+        private let observer: CallObserver
+    #endif
 
     /// Creates a client without connecting.
     public convenience init(
@@ -61,6 +64,9 @@ public final class AssayClient: Sendable {
         addresses: [Endpoint], options: ClientOptions = ClientOptions(), loop: EventLoop
     ) {
         channel = Channel(to: addresses, options: options, on: loop)
+        #if ServerSide
+            observer = CallObserver(options.logger, server: addresses[0])
+        #endif
     }
 
     deinit { channel.close() }
@@ -101,12 +107,20 @@ public final class AssayClient: Sendable {
         } catch {
             throw ClientError(.invalidArgument, "\(error)")
         }
+        #if ServerSide
+            let result = await observer.observe(request.call) { await answer(to: request) }
+        #else
+            let result = await answer(to: request)
+        #endif
+        return try result.get()
+    }
+
+    private func answer(to request: ClientRequest) async -> ClientResult {
         let id = channel.newId()
-        let result = await awaitAnswer(cancelled: ClientResult.failure(.cancelled)) { end in
+        return await awaitAnswer(cancelled: ClientResult.failure(.cancelled)) { end in
             channel.send(request, id: id, completion: end)
         } cancel: {
             channel.cancel(id)
         }
-        return try result.get()
     }
 }

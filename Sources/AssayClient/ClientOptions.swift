@@ -1,6 +1,10 @@
 public import AssayIO
 public import AssayWire
 
+#if ServerSide
+    public import Logging
+#endif
+
 /// The settings of a client. The defaults suit a backend and a server in the same network.
 public struct ClientOptions: Sendable {
     /// The default timeout of a call. Longer timeouts are reduced to `longestTimeout`.
@@ -39,6 +43,11 @@ public struct ClientOptions: Sendable {
     /// The trusted roots and the client certificate for `tls://` addresses; nil for the system's
     /// roots and no certificate.
     public var tls: TLSContext?
+    #if ServerSide
+        /// Receives the calls at the level trace, and those without an answer at debug; nothing by
+        /// default. A line names no evidence and no customer.
+        public var logger = Logger(label: "assay.client") { _ in SwiftLogNoOpLogHandler() }
+    #endif
 
     /// - Precondition: `inFlightLimit` and `waitingLimit` are above 0.
     public init(

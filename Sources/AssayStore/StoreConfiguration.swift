@@ -1,5 +1,9 @@
 public import AssayModels
 
+#if ServerSide
+    public import Logging
+#endif
+
 /// Which of the App Store's two environments a client asks.
 public enum StoreEnvironmentChoice: String, Sendable, CaseIterable {
     /// Production, and the sandbox for a transaction that production does not know (4040010), as
@@ -53,6 +57,11 @@ public struct StoreConfiguration: Sendable {
     public var moment: Timestamp?
     /// The most bytes of all answers that `entitlements(of:)` decides from; nil for any number.
     public var byteLimit: Int?
+    #if ServerSide
+        /// Receives answers at the level trace, and attempts without one at debug; nothing by
+        /// default. A line names no transaction.
+        public var logger = Logger(label: "assay.store") { _ in SwiftLogNoOpLogHandler() }
+    #endif
 
     /// Creates the settings for Apple's hosts.
     public init(bundleId: String, key: StoreKey) {

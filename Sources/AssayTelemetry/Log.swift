@@ -18,6 +18,15 @@ public struct StandardErrorLog: LogSink {
     public func write(_ line: String) { StandardError.write(line) }
 }
 
+#if ServerSide
+    /// Receives the server's log as events, with their levels and fields, instead of lines.
+    package protocol EventSink: LogSink {
+        func write(
+            _ level: Log.Level, _ event: StaticString,
+            _ fields: KeyValuePairs<StaticString, Log.Value>)
+    }
+#endif
+
 /// Formats log lines. A line contains nothing that a client chose: no evidence, no id, no name.
 /// Only a line at debug level can quote a character and the names of members.
 package struct Log: Sendable {
@@ -50,6 +59,9 @@ package struct Log: Sendable {
         _ level: Level, _ event: StaticString, _ fields: KeyValuePairs<StaticString, Value> = [:]
     ) {
         guard level != .debug || isVerbose else { return }
+        #if ServerSide
+            if let sink = sink as? any EventSink { return sink.write(level, event, fields) }
+        #endif
         // Long enough for any line but one with a long reason.
         var line = JSONWriter(escaping: .unprintable, capacity: 256)
         line.object { object in

@@ -6,7 +6,7 @@ import PackageDescription
 // script/fuzz.
 let package = Package(
     name: "assay-fuzz",
-    dependencies: [.package(name: "assay", path: "../..")],
+    dependencies: [.package(name: "assay", path: "../..", traits: [])],
     targets: [
         .systemLibrary(name: "CLibFuzzer", path: "CLibFuzzer"),
         .executableTarget(

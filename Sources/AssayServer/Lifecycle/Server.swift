@@ -14,8 +14,8 @@ import Synchronization
 /// await server.run()
 /// ```
 ///
-/// A `ServiceGroup` of swift-service-lifecycle can run it: `run()` drains when its task is
-/// cancelled.
+/// A `ServiceGroup` of swift-service-lifecycle can run it: `run()` drains when the group shuts down
+/// or its task is cancelled.
 public final class Server: Sendable {
     /// The addresses it listens on, with the ports that the system chose.
     public let endpoints: [Endpoint]
@@ -29,10 +29,19 @@ public final class Server: Sendable {
     private let messages: Mailbox<ServerEvent>
     private let followers = EventFollowers()
     private let readiness = Readiness()
+    #if ServerSide
+        /// What the service counts.
+        let monitor: ServerMonitor
+    #endif
 
     /// Starts the server. When this returns, the server listens on every address.
     public init(_ configuration: ServerConfiguration) throws(ServerError) {
         try Self.check(configuration)
+        #if ServerSide
+            let monitored = configuration.monitored
+            let configuration = monitored.configuration
+            monitor = monitored.monitor
+        #endif
         do throws(LoopError) {
             messages = try Mailbox()
             let threads = try ServerThreads(configuration)

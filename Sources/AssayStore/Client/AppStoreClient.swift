@@ -104,6 +104,19 @@ public final class AppStoreClient: Sendable {
         to call: StoreCall, page: String?, in environments: [StoreEnvironment],
         _ deadline: StoreDeadline
     ) async throws(StoreError) -> StoreAnswer {
+        #if ServerSide
+            try await observed(call) { () async throws(StoreError) -> StoreAnswer in
+                try await ask(call, page: page, in: environments, deadline)
+            }
+        #else
+            try await ask(call, page: page, in: environments, deadline)
+        #endif
+    }
+
+    private func ask(
+        _ call: StoreCall, page: String?, in environments: [StoreEnvironment],
+        _ deadline: StoreDeadline
+    ) async throws(StoreError) -> StoreAnswer {
         let waiting = running.wrappingAdd(1, ordering: .relaxed).newValue
         defer { running.wrappingSubtract(1, ordering: .relaxed) }
         guard waiting <= StoreLimits.waitingRequests else { throw .tooManyWaiting }
@@ -161,6 +174,9 @@ public final class AppStoreClient: Sendable {
             case .tooLate: throw .deadlineExceeded("the last attempt: \(failure)")
             case .retry(let pause):
                 counts.withLock { $0.retries += 1 }
+                #if ServerSide
+                    noteRetry(of: call, after: pause)
+                #endif
                 try await sleep(pause * 1_000_000)
             }
             attempt += 1
@@ -205,6 +221,9 @@ public final class AppStoreClient: Sendable {
 
     private func count(_ call: StoreCall, _ outcome: StoreMetrics.Outcome) {
         counts.withLock { $0.note(call.name, outcome) }
+        #if ServerSide
+            note(outcome, of: call)
+        #endif
     }
 
     // MARK: Time

@@ -1,10 +1,9 @@
-import AssayServer
-import AssayWire
+package import AssayWire
 
 // The names of the closed label sets.
 
 extension CallLabel {
-    var method: String {
+    package var method: String {
         switch self {
         case .verify: "Verify"
         case .health: "Health"
@@ -19,7 +18,7 @@ extension CallLabel {
 }
 
 extension ResolveOutcome {
-    var name: String {
+    package var name: String {
         switch self {
         case .valid: "valid"
         case .partlyRefused: "partly_refused"
@@ -30,7 +29,7 @@ extension ResolveOutcome {
 }
 
 extension RefusalLabel {
-    var name: String {
+    package var name: String {
         switch self {
         case .invalid: "invalid"
         case .duplicateId: "duplicate_id"
@@ -47,7 +46,7 @@ extension RefusalLabel {
 
 extension EnvironmentLabel {
     /// The environment's name in Apple's spelling, which policies use, too.
-    var name: String {
+    package var name: String {
         switch self {
         case .production: "Production"
         case .sandbox: "Sandbox"
@@ -62,7 +61,7 @@ extension EnvironmentLabel {
 
 extension Status {
     /// The status name as in gRPC's metrics.
-    var grpcName: String {
+    package var grpcName: String {
         switch self {
         case .ok: "OK"
         case .cancelled: "Canceled"
