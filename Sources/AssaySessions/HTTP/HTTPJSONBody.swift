@@ -153,16 +153,6 @@ struct HTTPJSONBody: Sendable {
     }
 }
 
-extension VerifyReceiptQuery {
-    /// Reads the members beside the receipt. Apple's clients also write `"true"` and 1 for true.
-    init(_ members: JSONObject, isSandbox: Bool) {
-        let value = members["exclude-old-transactions"]
-        self.init(
-            isSandbox: isSandbox,
-            excludesOldTransactions: value?.bool ?? (value?.string == "true" || value?.int64 == 1))
-    }
-}
-
 extension HTTPProblem {
     static let emptyEvidence = HTTPProblem(
         400, .invalidArgument, "evidence is empty")

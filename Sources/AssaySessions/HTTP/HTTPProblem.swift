@@ -92,7 +92,7 @@ struct HTTPProblem: Error, Sendable {
     var appleJSON: [UInt8] {
         var writer = JSONWriter()
         writer.object { object in
-            object.member("status", appleStatus)
+            object.member("status", appleStatus.rawValue)
             object.member("detail", detail)
         }
         return writer.text
@@ -103,17 +103,15 @@ struct HTTPProblem: Error, Sendable {
     var statusOfApple: Int { [400, 405, 413, 415].contains(status) ? 200 : status }
 
     /// The status of Apple's endpoint.
-    private var appleStatus: Int64 {
+    private var appleStatus: VerifyReceiptStatus {
         switch status {
-        // A password that is not the shared secret.
-        case 200: 21004
-        // Not POST.
-        case 405: 21000
-        case 400, 413, 415: 21002
+        case 200: .wrongSecret
+        case 405: .notPost
+        case 400, 413, 415: .malformed
         // Try again.
-        case 408, 429, 503: 21005
+        case 408, 429, 503: .unavailable
         // No app entry, or no permission: no defect of the receipt.
-        default: 21009
+        default: .internalError
         }
     }
 

@@ -32,40 +32,17 @@ extension JSONWriter {
         guard !purchases.isEmpty,
             query.isSandbox || purchases.withoutKeys.contains(where: \.isAutoRenewable)
         else { return }
-        let latest = query.excludesOldTransactions ? Self.latestRenewals(of: purchases) : [:]
-        var listed: [(date: Int64, purchase: InAppPurchaseReceipt)] = []
-        for (index, purchase) in purchases.withoutKeys.enumerated() {
-            let subscription = purchase.expiresDate.map { _ in purchase.originalTransactionId }
-            if let subscription, let last = latest[subscription], last.index != index { continue }
-            listed.append((purchase.purchaseDate?.milliseconds ?? .min, purchase))
-        }
-        // Purchases of one date keep the receipt's order.
         let isOldestFirst =
             receipt.receiptCreationDate.map { $0 < VerifyReceiptDate.newestFirst } ?? false
-        let sorted =
-            isOldestFirst
-            ? listed.sorted { $0.date < $1.date } : listed.sorted { $0.date > $1.date }
-        array("latest_receipt_info") { list in
-            for (_, purchase) in sorted { list.object { $0.members(of: purchase) } }
+        let list = LatestReceiptInfo.list(
+            purchases.withoutKeys.map(LatestReceiptInfo.init),
+            excludingOld: query.excludesOldTransactions, isOldestFirst: isOldestFirst)
+        array("latest_receipt_info") { array in
+            for entry in list { array.object { $0.members(of: entry) } }
         }
     }
 
-    /// The index of the latest renewal of each subscription, by its original transaction id.
-    private static func latestRenewals(
-        of purchases: InAppPurchases
-    ) -> [String?: (index: Int, expires: Timestamp)] {
-        var latest: [String?: (index: Int, expires: Timestamp)] = [:]
-        for (index, purchase) in purchases.withoutKeys.enumerated() {
-            guard let expires = purchase.expiresDate else { continue }
-            if let last = latest[purchase.originalTransactionId], last.expires > expires {
-                continue
-            }
-            latest[purchase.originalTransactionId] = (index, expires)
-        }
-        return latest
-    }
-
-    private mutating func members(of purchase: InAppPurchaseReceipt) {
+    mutating func members(of purchase: InAppPurchaseReceipt) {
         member("quantity", purchase.quantity.map { String($0) })
         member("product_id", purchase.productId)
         member("transaction_id", purchase.transactionId)
@@ -82,18 +59,11 @@ extension JSONWriter {
     }
 
     /// Writes one date in Apple's three forms.
-    private mutating func dates(_ name: String, _ date: Timestamp?) {
+    package mutating func dates(_ name: String, _ date: Timestamp?) {
         guard let date else { return }
         member(name, VerifyReceiptDate.gmt(date))
         member(name + "_ms", String(date.milliseconds))
         member(name + "_pst", VerifyReceiptDate.pacific(date))
-    }
-}
-
-extension InAppPurchaseReceipt {
-    /// Whether the record is of a subscription that renews. Others have no end in a receipt.
-    fileprivate var isAutoRenewable: Bool {
-        expiresDate != nil || productType == .autoRenewableSubscription
     }
 }
 

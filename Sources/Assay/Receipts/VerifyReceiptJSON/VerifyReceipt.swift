@@ -1,4 +1,4 @@
-import AssayBytes
+package import AssayBytes
 public import AssayModels
 
 /// Returns the answer to a verification in the JSON of Apple's retired verifyReceipt endpoint.
@@ -29,6 +29,14 @@ package struct VerifyReceiptQuery: Equatable, Sendable {
         self.excludesOldTransactions = excludesOldTransactions
     }
 
+    /// Reads the members beside the receipt. Apple's clients also write `"true"` and 1 for true.
+    package init(_ members: JSONObject, isSandbox: Bool) {
+        let value = members["exclude-old-transactions"]
+        self.init(
+            isSandbox: isSandbox,
+            excludesOldTransactions: value?.bool ?? (value?.string == "true" || value?.int64 == 1))
+    }
+
     /// The environments whose receipts the path accepts.
     package var environments: [StoreEnvironment] {
         isSandbox ? [.sandbox] : [.production, .unspecified]
@@ -37,10 +45,12 @@ package struct VerifyReceiptQuery: Equatable, Sendable {
 
 /// Returns the answer of Apple's endpoint to a request.
 ///
-/// - Parameter query: nil for an answer that does not depend on the path, and that has the receipt
-///   alone.
+/// - Parameters:
+///   - query: nil for an answer that does not depend on the path, and that has the receipt alone.
+///   - known: what the App Store knows beside the receipt; nil: what the receipt proves.
 package func verifyReceiptResponse(
-    for verification: Verification, to query: VerifyReceiptQuery?, requestDate: Timestamp
+    for verification: Verification, to query: VerifyReceiptQuery?, requestDate: Timestamp,
+    known: KnownReceipt? = nil
 ) -> [UInt8] {
     let detail = verifyReceiptDetail(
         for: verification, isOfPath: query != nil, requestDate: requestDate)
@@ -57,11 +67,20 @@ package func verifyReceiptResponse(
             response.member("status", VerifyReceiptStatus.valid.rawValue)
             response.member("environment", verification.environment?.nameOfApple)
             response.object("receipt") { $0.members(of: receipt, requestDate: requestDate) }
-            if let query { response.latest(of: receipt, query) }
+            if case .app(let latest) = known {
+                guard latest.hasSubscription else { break }
+                response.members(
+                    of: latest, excludingOld: query?.excludesOldTransactions ?? false)
+            } else if let query {
+                response.latest(of: receipt, query)
+            }
         case .transactionReceipt(let receipt):
             response.object("receipt") { $0.members(of: receipt) }
             let status = VerifyReceiptStatus(receipt, requestDate: requestDate)
             response.member("status", status.rawValue)
+            if case .transaction(let latest) = known {
+                response.members(of: latest, at: requestDate)
+            }
             response.member("detail", detail)
         default:
             response.member("status", VerifyReceiptStatus.malformed.rawValue)
@@ -89,13 +108,19 @@ package func verifyReceiptDetail(
     }
 }
 
-/// Apple's status codes that a verification without a server can return.
-enum VerifyReceiptStatus: Int64, Sendable {
+/// Apple's status codes of verifyReceipt.
+package enum VerifyReceiptStatus: Int64, Sendable {
     case valid = 0
+    /// The method of the request is not POST.
+    case notPost = 21000
     /// The receipt-data is malformed.
     case malformed = 21002
     /// The receipt could not be authenticated.
     case notAuthentic = 21003
+    /// The password is not the shared secret.
+    case wrongSecret = 21004
+    /// The server is not available.
+    case unavailable = 21005
     /// Valid, but the subscription has expired. For old receipts only; the answer includes the
     /// receipt.
     case expired = 21006
@@ -103,6 +128,10 @@ enum VerifyReceiptStatus: Int64, Sendable {
     case sandboxReceipt = 21007
     /// A production receipt where sandbox receipts are expected.
     case productionReceipt = 21008
+    /// An internal error.
+    case internalError = 21009
+    /// The customer's account was not found, or was deleted.
+    case accountNotFound = 21010
 
     init(refusing verification: Verification, to query: VerifyReceiptQuery?) {
         switch verification.verdict {
@@ -149,7 +178,7 @@ extension JSONWriter {
     /// Writes the old shape: the members of purchase-info, with `_` for `-`. If two names become
     /// equal, Apple's own name, which has no `_`, takes precedence; the receipt's fields use it
     /// too.
-    fileprivate mutating func members(of receipt: TransactionReceipt) {
+    mutating func members(of receipt: TransactionReceipt) {
         let (hyphen, underscore) = (UInt8(ascii: "-"), UInt8(ascii: "_"))
         let names = receipt.members.map { $0.name.utf8.map { $0 == hyphen ? underscore : $0 } }
         var chosen: [[UInt8]: Int] = [:]
