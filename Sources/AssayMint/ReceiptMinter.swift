@@ -41,6 +41,9 @@ public struct ReceiptMinter: Sendable {
         return try minting { () throws(SigningKeyError) in try builder.encoded() }
     }
 
+    /// Signs transaction receipts with the same chain.
+    var transactionReceipts: TransactionReceiptMinter { TransactionReceiptMinter(chain) }
+
     /// Returns the octets that the wrapping adds to a payload, in DER.
     func overhead() throws(MintError) -> Int {
         // Ignores the few more length octets of a large payload.

@@ -1,3 +1,4 @@
+import Assay
 import AssayBytes
 package import AssayModels
 
@@ -44,6 +45,40 @@ package struct ReceiptPayload: Sendable {
         return ReceiptAttribute(
             type: 17, version: 1,
             value: DERWriter.header(tag: 0x31, count: content.count) + content)
+    }
+
+    /// 9999-12-31T23:59:59Z. A date in a receipt has a year of four digits.
+    private static let lastDate = Timestamp(milliseconds: 253_402_300_799_000)
+
+    /// Returns the record of a purchase. A date without a value is an empty text, as in Apple's
+    /// receipts.
+    package static func inApp(_ purchase: InAppPurchaseReceipt) -> ReceiptAttribute {
+        var attributes: [ReceiptAttribute] = []
+        func add(_ type: Int64, _ value: [UInt8]) {
+            attributes.append(ReceiptAttribute(type: type, version: 1, value: value))
+        }
+        func add(_ type: Int64, number: Int64) { add(type, DERWriter.build { $0.integer(number) }) }
+        func add(_ type: Int64, text: String?) {
+            add(type, DERWriter.build { $0.utf8String(text ?? "") })
+        }
+        func add(_ type: Int64, date: Timestamp?) {
+            let text = date.map { min($0, lastDate).rfc3339 }
+            add(type, DERWriter.build { $0.ia5String(text ?? "") })
+        }
+        add(1701, number: purchase.quantity ?? 1)
+        add(1702, text: purchase.productId)
+        add(1703, text: purchase.transactionId)
+        add(1705, text: purchase.originalTransactionId)
+        add(1704, date: purchase.purchaseDate)
+        add(1706, date: purchase.originalPurchaseDate)
+        add(1708, date: purchase.expiresDate)
+        if purchase.isAutoRenewable { add(1711, number: purchase.webOrderLineItemId ?? 0) }
+        add(1712, date: purchase.cancellationDate)
+        add(1713, number: purchase.isTrialPeriod == true ? 1 : 0)
+        add(1719, number: purchase.isInIntroOfferPeriod == true ? 1 : 0)
+        if let type = purchase.productType { add(1707, number: type.rawValue) }
+        if let offer = purchase.promotionalOfferId { add(1721, text: offer) }
+        return inApp(attributes)
     }
 
     /// Appends a record in the sandbox's form: all attributes of 2022, in DER order.

@@ -170,14 +170,14 @@ public enum Samples {
 
     /// Returns a transaction id: fifteen digits in production, sixteen that begin with 2000000 in
     /// the sandbox.
-    private static func transactionId(_ index: Int, _ environment: StoreEnvironment) -> String {
+    static func transactionId(_ index: Int, _ environment: StoreEnvironment) -> String {
         let base: Int64 = environment == .sandbox ? 2_000_000_500_000_000 : 470_001_500_000_000
         return String(base + 2 * Int64(index) + 1)
     }
 
     /// Returns the transaction id of the first period of the subscription that `transactionId`
     /// renews.
-    private static func originalTransactionId(
+    static func originalTransactionId(
         _ index: Int, _ environment: StoreEnvironment
     ) -> String {
         let base: Int64 = environment == .sandbox ? 2_000_000_400_000_000 : 470_001_400_000_000

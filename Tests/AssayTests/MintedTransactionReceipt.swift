@@ -31,12 +31,7 @@ struct MintedTransactionReceipt {
         for (name, value) in changes where !names.contains(name) {
             if let value { list.append((name, value)) }
         }
-        return text(list)
-    }
-
-    static func text(_ members: [(name: String, value: String)]) -> [UInt8] {
-        let lines = members.map { "\t\"\($0.name)\" = \"\($0.value)\";\n" }
-        return Array(("{\n" + lines.joined() + "}").utf8)
+        return TextPropertyListWriter.text(list)
     }
 
     var blob: [UInt8] {
@@ -60,7 +55,7 @@ struct MintedTransactionReceipt {
         func base64(_ bytes: [UInt8]) -> String {
             String(decoding: Base64.encode(bytes.span), as: UTF8.self)
         }
-        return text(
+        return TextPropertyListWriter.text(
             [("signature", base64(blob)), ("purchase-info", base64(purchaseInfo))] + members)
     }
 }

@@ -19,6 +19,8 @@ struct MintCommand: ParsableCommand {
                 assay mint notification --ca ./ca --environment Sandbox --post-body
               A StoreKit 1 app receipt of 16 MB:
                 assay mint receipt --ca ./ca --size 16MB --output receipt.txt
+              A version 1 notification, as backends of StoreKit 1 get it:
+                assay mint notification-v1 --ca ./ca --type CANCEL > body.json
               A customer's life, with the entitlement expected after each step:
                 assay mint scenario grace-period --ca ./ca --out ./life
               A purchase of Google Play, and the licence key that verifies it:
@@ -31,7 +33,8 @@ struct MintCommand: ParsableCommand {
         subcommands: [
             MintCACommand.self, MintTransaction.self, MintRenewalInfo.self,
             MintAppTransaction.self, MintNotification.self, MintRealtimeRequest.self,
-            MintReceiptCommand.self, MintScenarioCommand.self, MintGooglePurchase.self,
+            MintReceiptCommand.self, MintNotificationV1.self, MintTransactionReceipt.self,
+            MintScenarioCommand.self, MintGooglePurchase.self,
             MintHuaweiPurchase.self, MintHarmonyPurchase.self, MintHarmonySubscription.self,
             MintHarmonyNotification.self, MintGoogleNotification.self,
             MintHuaweiNotification.self,
