@@ -50,7 +50,7 @@ struct ScenarioCoverageTests {
         #expect(
             kinds == [
                 "transaction", "renewal-info", "app-transaction", "notification", "app-receipt",
-                "server-answer",
+                "notification-v1", "server-answer",
             ])
     }
 

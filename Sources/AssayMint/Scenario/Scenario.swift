@@ -147,6 +147,8 @@ struct ScenarioNotification: Sendable {
     var data: [PayloadChange]?
     /// Members beside `data`.
     var payload: [PayloadChange] = []
+    /// Whether the file is one of version 1.
+    var isVersion1 = false
 
     var words: String { subtype.map { type + " " + $0 } ?? type }
 }

@@ -19,14 +19,17 @@ package struct ScenarioCustomer: Sendable {
     private var lastSerial = 0
 
     /// Creates a customer without purchases. Throws the first error of the steps, if there is one.
+    ///
+    /// - Parameter receipts: signs the customer's receipts; nil: there are none.
     package init(
-        _ scenario: Scenario, identity: ScenarioIdentity, minter: Minter, start: Timestamp
+        _ scenario: Scenario, identity: ScenarioIdentity, minter: Minter,
+        receipts: ReceiptMinter? = nil, start: Timestamp
     ) throws(MintError) {
         self.scenario = scenario
         self.identity = identity
         self.start = start
         signer = ScenarioSigner(
-            minter, receipts: nil, start: start.milliseconds, scenario: scenario.name,
+            minter, receipts: receipts, start: start.milliseconds, scenario: scenario.name,
             identity: identity)
         state = ScenarioState(products: scenario.products)
         var rehearsal = self
@@ -83,7 +86,7 @@ package struct ScenarioCustomer: Sendable {
         for evidence in step.evidence {
             switch evidence.form {
             case .notification(let notification):
-                let minted = try mint(notification, evidence, at: step.at)
+                let minted = try mint(scripted: notification, evidence, at: step.at)
                 if let name = evidence.name { named[name] = minted }
                 if !evidence.isHeld { notifications.append(minted) }
             case .notificationHistory(let list):
@@ -96,6 +99,17 @@ package struct ScenarioCustomer: Sendable {
             }
         }
         return notifications
+    }
+
+    /// Signs a notification of a file. One of version 1 has what the App Store knows now.
+    private mutating func mint(
+        scripted notification: ScenarioNotification, _ evidence: ScenarioEvidence, at now: Int64
+    ) throws(MintError) -> MintedNotification {
+        guard notification.isVersion1, let name = notification.transaction else {
+            return try mint(notification, evidence, at: now)
+        }
+        return try self.notification(
+            notification.type, notification.subtype, of: name, at: start.advanced(by: now))
     }
 
     /// Signs notifications about transactions, as the App Store writes them.
@@ -125,7 +139,8 @@ package struct ScenarioCustomer: Sendable {
         return MintedNotification(
             type: notification.type, subtype: notification.subtype, uuid: uuid,
             environment: identity.environment(
-                transaction?.string("environment") ?? "Production"), body: body)
+                transaction?.string("environment") ?? "Production"),
+            transaction: notification.transaction, body: body)
     }
 
     mutating func mint(
@@ -214,7 +229,7 @@ package struct ScenarioCustomer: Sendable {
         return String(decoding: try tokens.appTransaction([]), as: UTF8.self)
     }
 
-    private func tokens(_ form: ScenarioEvidence.Form, at now: Timestamp) -> ScenarioTokens {
+    func tokens(_ form: ScenarioEvidence.Form, at now: Timestamp) -> ScenarioTokens {
         ScenarioTokens(
             signer, state, ScenarioEvidence(form: form, path: "the answer"),
             now.milliseconds - start.milliseconds)
@@ -227,16 +242,22 @@ package struct MintedNotification: Sendable {
     package let subtype: String?
     package let uuid: String
     package let environment: String
+    /// The name of its transaction in the scenario.
+    package let transaction: String?
+    package let isVersion1: Bool
     /// The JSON object that the App Store posts.
     package let body: [UInt8]
 
     package init(
-        type: String, subtype: String?, uuid: String, environment: String, body: [UInt8]
+        type: String, subtype: String?, uuid: String, environment: String,
+        transaction: String? = nil, isVersion1: Bool = false, body: [UInt8]
     ) {
         self.type = type
         self.subtype = subtype
         self.uuid = uuid
         self.environment = environment
+        self.transaction = transaction
+        self.isVersion1 = isVersion1
         self.body = body
     }
 

@@ -54,7 +54,9 @@ extension ScenarioEvidence {
 
 extension ScenarioNotification {
     /// The members of a notification beside its type.
-    static let members = ["of", "status", "renewalInfo", "appTransaction", "data", "payload"]
+    static let members = [
+        "of", "status", "renewalInfo", "appTransaction", "data", "payload", "version",
+    ]
 
     init(_ node: ScenarioNode, allowing known: [String] = []) throws(MintError) {
         let members = try node.members(["notification"] + Self.members + known)
@@ -69,6 +71,10 @@ extension ScenarioNotification {
         transaction = try members["of"]?.string()
         hasRenewalInfo = try members["renewalInfo"]?.bool()
         appTransaction = try members["appTransaction"]?.changes()
+        if let version = members["version"] {
+            guard try version.number() == 1 else { throw version.invalid("can be 1 alone") }
+            isVersion1 = true
+        }
         data = try members["data"]?.changes()
         payload = try members["payload"]?.changes() ?? []
         if let status = members["status"] {

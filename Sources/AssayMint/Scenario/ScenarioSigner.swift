@@ -41,6 +41,11 @@ struct ScenarioSigner {
         case .appTransaction:
             let token = try tokens.appTransaction(evidence.changes)
             return tokens.file("app-transaction.jws", "app-transaction", token)
+        case .notification(let notification) where notification.isVersion1:
+            let (type, body) = try tokens.notificationV1(notification)
+            return tokens.file(
+                "notification-v1-\(type.rawValue.asFileName).json",
+                EvidenceKind.notificationV1.name, body)
         case .notification(let notification):
             let body = try tokens.notification(notification, uuid: nextUUID())
             return tokens.file(notification.fileName, "notification", body)
@@ -76,10 +81,15 @@ struct ScenarioSigner {
 
 extension ScenarioNotification {
     /// Such as `notification-did-renew-billing-recovery.json`.
-    fileprivate var fileName: String {
-        let letters = words.lowercased().map { character in
-            character.isASCII && (character.isLetter || character.isNumber) ? character : "-"
-        }
-        return "notification-\(String(letters)).json"
+    fileprivate var fileName: String { "notification-\(words.asFileName).json" }
+}
+
+extension String {
+    /// Lower-case words with hyphens.
+    fileprivate var asFileName: String {
+        String(
+            lowercased().map { character in
+                character.isASCII && (character.isLetter || character.isNumber) ? character : "-"
+            })
     }
 }

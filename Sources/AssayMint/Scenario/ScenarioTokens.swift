@@ -3,12 +3,12 @@ import AssayModels
 
 /// Signs the tokens of one file of evidence, and notes what they carry.
 struct ScenarioTokens {
-    private let signer: ScenarioSigner
-    private let state: ScenarioState
-    private let evidence: ScenarioEvidence
+    let signer: ScenarioSigner
+    let state: ScenarioState
+    let evidence: ScenarioEvidence
     /// Milliseconds after the start.
-    private let now: Int64
-    private var carried: [ScenarioFile.Carried] = []
+    let now: Int64
+    var carried: [ScenarioFile.Carried] = []
 
     init(
         _ signer: ScenarioSigner, _ state: ScenarioState, _ evidence: ScenarioEvidence,
@@ -115,7 +115,7 @@ struct ScenarioTokens {
     }
 
     /// The unsigned members that name the app.
-    private func app(of payload: PayloadMembers?) -> PayloadMembers {
+    func app(of payload: PayloadMembers?) -> PayloadMembers {
         var app = PayloadMembers()
         app["appAppleId"] = .number(ScenarioState.appAppleId)
         app["bundleId"] = payload?["bundleId"] ?? .string(ScenarioState.bundleId)
@@ -194,28 +194,6 @@ struct ScenarioTokens {
     private func json(_ answer: PayloadMembers) -> [UInt8] {
         signer.identity.applied(to: answer.applying(evidence.changes))
             .json(start: signer.start)
-    }
-
-    // MARK: Receipts
-
-    /// An app receipt with these transactions, in base64.
-    mutating func receipt(_ names: [String]) throws(MintError) -> [UInt8] {
-        guard let receipts = signer.receipts else { throw .missingFile("receipt-leaf.pem") }
-        let created = Timestamp(milliseconds: signer.start + now)
-        var payload = ReceiptPayload()
-        let sample = ReceiptSample(
-            bundleId: ScenarioState.bundleId, appAppleId: ScenarioState.appAppleId,
-            environment: .production, creationDate: created)
-        for attribute in sample.attributes { payload.append(attribute) }
-        var about = app(of: nil)
-        about["signedDate"] = .time(now)
-        carried.append(.receipt(about))
-        for name in names {
-            let transaction = try self.payload(name)
-            carried.append(.record(name: name, transaction))
-            payload.append(ScenarioRecord(transaction, start: signer.start).attribute)
-        }
-        return ReceiptMinter.base64(try receipts.sign(payload.bytes))
     }
 }
 

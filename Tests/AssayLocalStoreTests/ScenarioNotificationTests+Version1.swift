@@ -1,0 +1,33 @@
+extension ScenarioNotificationTests {
+    /// The notifications of version 2 of the scenarios whose files are of version 1.
+    static let livesOfVersion1 = """
+        v1-billing-retry-over: 0d SUBSCRIBED INITIAL_BUY, 30d DID_FAIL_TO_RENEW, \
+        90d EXPIRED BILLING_RETRY
+        v1-cancel: 0d SUBSCRIBED INITIAL_BUY, 5d REFUND
+        v1-consumption-request: 0d ONE_TIME_CHARGE, 1d CONSUMPTION_REQUEST, 3d REFUND
+        v1-crossgrade: 0d SUBSCRIBED INITIAL_BUY, 10d DID_CHANGE_RENEWAL_PREF UPGRADE
+        v1-crossgrade-later: 0d SUBSCRIBED INITIAL_BUY, 10d DID_CHANGE_RENEWAL_PREF DOWNGRADE, \
+        30d DID_RENEW
+        v1-did-fail-to-renew: 0d SUBSCRIBED INITIAL_BUY, 30d DID_FAIL_TO_RENEW GRACE_PERIOD, \
+        46d GRACE_PERIOD_EXPIRED
+        v1-did-recover: 0d SUBSCRIBED INITIAL_BUY, 30d DID_FAIL_TO_RENEW, \
+        40d DID_RENEW BILLING_RECOVERY
+        v1-did-renew: 0d SUBSCRIBED INITIAL_BUY, 29d12h DID_RENEW
+        v1-downgrade: 0d SUBSCRIBED INITIAL_BUY, 10d DID_CHANGE_RENEWAL_PREF DOWNGRADE, \
+        30d DID_RENEW
+        v1-family-shared: 0d SUBSCRIBED INITIAL_BUY, 30d DID_RENEW
+        v1-initial-buy: 0d SUBSCRIBED INITIAL_BUY
+        v1-interactive-renewal: 0d SUBSCRIBED INITIAL_BUY, \
+        20d DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED, 30d EXPIRED VOLUNTARY, \
+        50d SUBSCRIBED RESUBSCRIBE
+        v1-price-increase: 0d SUBSCRIBED INITIAL_BUY, 10d PRICE_INCREASE PENDING, \
+        30d EXPIRED PRICE_INCREASE
+        v1-refund: 0d ONE_TIME_CHARGE, 5d REFUND
+        v1-renewal-status: 0d SUBSCRIBED INITIAL_BUY, \
+        10d DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED, \
+        12d DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_ENABLED, \
+        20d DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED, 30d EXPIRED VOLUNTARY
+        v1-revoke: 0d SUBSCRIBED INITIAL_BUY, 10d REVOKE
+        v1-upgrade: 0d SUBSCRIBED INITIAL_BUY, 10d DID_CHANGE_RENEWAL_PREF UPGRADE
+        """
+}
