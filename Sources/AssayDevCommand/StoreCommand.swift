@@ -13,9 +13,9 @@ struct StoreCommand: ParsableCommand {
         discussion: """
             A local App Store, for development only. Its customers live the lives of
             scenarios ('assay mint scenario --list'). It speaks the App Store Server API,
-            with answers that the authority in --ca signs, and sends App Store Server
-            Notifications. Time stands still until you move it; events up to the new
-            time happen in order.
+            with answers that the authority in --ca signs, answers verifyReceipt, and sends
+            App Store Server Notifications. Time stands still until you move it; events up
+            to the new time happen in order.
 
             Give the backend under test this base URL for production, the same with
             /sandbox for the sandbox, and ca/root.pem as its root; 'assay api' and 'assay
@@ -25,6 +25,7 @@ struct StoreCommand: ParsableCommand {
               POST   /advance    {"duration": "30d"}, {"to": "next"}, {"to": MILLISECONDS}
               POST   /customers  {"scenario": "refund"} or {"scenario": {…}}
               GET    /customers  their steps, and the ids of their transactions
+              GET    /customers/1/receipt  the receipt on the device of the first one
               POST   /faults     what the next requests meet; DELETE removes all
               GET    /notifications, /requests
 
@@ -84,6 +85,28 @@ struct StoreCommand: ParsableCommand {
             "The same for the sandbox. (default: that of --notify)", valueName: "url"),
         transform: targetArgument)
     var notifySandbox: NotificationTarget?
+
+    @Option(
+        name: .customLong("notify-v1"),
+        help: ArgumentHelp(
+            "Post notifications of version 1 to this http:// URL. (default: none are sent)",
+            valueName: "url"),
+        transform: targetArgument)
+    var notifyV1: NotificationTarget?
+
+    @Option(
+        name: .customLong("notify-v1-sandbox"),
+        help: ArgumentHelp(
+            "The same for the sandbox. (default: that of --notify-v1)", valueName: "url"),
+        transform: targetArgument)
+    var notifyV1Sandbox: NotificationTarget?
+
+    @Option(
+        help: ArgumentHelp(
+            "The password of verifyReceipt and of notifications of version 1. (default: any is "
+                + "accepted, and none is sent)",
+            valueName: "text"))
+    var sharedSecret: String?
 
     @Flag(
         name: .customLong("no-retry-after-400"),
@@ -179,11 +202,19 @@ struct StoreCommand: ParsableCommand {
         } catch {
             throw Failure("the authority in \(ca) can't be used: \(error.message)")
         }
+        let receipts = try? ReceiptCA.read(from: ca)
+        guard receipts != nil || notifyV1 == nil && notifyV1Sandbox == nil else {
+            throw Failure(
+                "notifications of version 1 have receipts: make the folder of --ca with "
+                    + "'assay mint ca'")
+        }
         return StoreSettings(
-            authority: authority, bundleId: bundleId, appAppleId: appAppleId, start: first,
+            authority: authority, receipts: receipts, sharedSecret: sharedSecret,
+            bundleId: bundleId, appAppleId: appAppleId, start: first,
             tokens: TokenCheck(keys: try keys.map(Self.key), issuer: issuer),
-            production: notify, sandbox: notifySandbox ?? notify, pageSize: pageSize,
-            limitsRates: !noRateLimits, sendsAgainAfter400: !noRetryAfter400)
+            production: notify, sandbox: notifySandbox ?? notify, productionV1: notifyV1,
+            sandboxV1: notifyV1Sandbox ?? notifyV1, pageSize: pageSize, limitsRates: !noRateLimits,
+            sendsAgainAfter400: !noRetryAfter400)
     }
 
     // MARK: Arguments

@@ -5,14 +5,17 @@ package import AssayModels
 package struct StoreSettings: Sendable {
     /// Signs everything that the store answers and sends.
     package var authority: DevelopmentCA
+    /// Signs receipts; without it there are none.
+    package var receipts: ReceiptCA?
+    /// The password of verifyReceipt and of version 1 notifications; nil: any is accepted.
+    package var sharedSecret: String?
     package var bundleId: String
     package var appAppleId: Int64
     /// The moment at which the store's time begins.
     package var start: Timestamp
     package var tokens: TokenCheck
-    /// Where notifications go, by environment; none are sent without.
-    package var production: NotificationTarget?
-    package var sandbox: NotificationTarget?
+    /// Where notifications go; none are sent without.
+    var targets: [NotificationRoute: NotificationTarget] = [:]
     /// Items of a page.
     package var pageSize: Int
     /// Whether requests beyond Apple's limits are answered with 429.
@@ -21,26 +24,47 @@ package struct StoreSettings: Sendable {
     package var sendsAgainAfter400: Bool
 
     package init(
-        authority: DevelopmentCA, bundleId: String = "com.example.game",
+        authority: DevelopmentCA, receipts: ReceiptCA? = nil, sharedSecret: String? = nil,
+        bundleId: String = "com.example.game",
         appAppleId: Int64 = 1_234_567_890, start: Timestamp,
         tokens: TokenCheck = TokenCheck(keys: [], issuer: nil),
         production: NotificationTarget? = nil, sandbox: NotificationTarget? = nil,
+        productionV1: NotificationTarget? = nil, sandboxV1: NotificationTarget? = nil,
         pageSize: Int? = nil, limitsRates: Bool = true, sendsAgainAfter400: Bool = true
     ) {
         self.authority = authority
+        self.receipts = receipts
+        self.sharedSecret = sharedSecret
         self.bundleId = bundleId
         self.appAppleId = appAppleId
         self.start = start
         self.tokens = tokens
-        self.production = production
-        self.sandbox = sandbox
+        targets[.production] = production
+        targets[.sandbox] = sandbox
+        targets[.productionV1] = productionV1
+        targets[.sandboxV1] = sandboxV1
         self.pageSize = min(max(pageSize ?? LocalStoreLimits.page, 1), 1000)
         self.limitsRates = limitsRates
         self.sendsAgainAfter400 = sendsAgainAfter400
     }
 
-    func target(_ environment: APIEnvironment) -> NotificationTarget? {
-        environment == .sandbox ? sandbox : production
+    func target(_ environment: APIEnvironment, isVersion1: Bool = false) -> NotificationTarget? {
+        targets[NotificationRoute(environment, isVersion1: isVersion1)]
+    }
+}
+
+/// The URLs of an app's notifications in App Store Connect.
+enum NotificationRoute: String, CaseIterable, Sendable {
+    case production = "Production"
+    case sandbox = "Sandbox"
+    case productionV1 = "Production 1"
+    case sandboxV1 = "Sandbox 1"
+
+    init(_ environment: APIEnvironment, isVersion1: Bool) {
+        switch environment {
+        case .production: self = isVersion1 ? .productionV1 : .production
+        case .sandbox: self = isVersion1 ? .sandboxV1 : .sandbox
+        }
     }
 }
 
@@ -50,6 +74,8 @@ package struct StoreSettings: Sendable {
 package struct LocalStore: Sendable {
     private(set) var settings: StoreSettings
     let minter: Minter
+    /// Signs and verifies receipts; nil where the settings have no authority for them.
+    let receipts: StoreReceipts?
     /// When the authority's signatures end: the store's time cannot pass it.
     let lastMoment: Int64
     /// The store's time, in milliseconds since 1970.
@@ -79,6 +105,7 @@ package struct LocalStore: Sendable {
     package init(_ settings: StoreSettings) throws(MintError) {
         self.settings = settings
         minter = Minter(settings.authority.chain)
+        receipts = try settings.receipts.map { (ca) throws(MintError) in try StoreReceipts(ca) }
         now = settings.start
         let validity = try settings.authority.leafValidity
         guard validity.contains(settings.start.milliseconds) else {
@@ -91,9 +118,8 @@ package struct LocalStore: Sendable {
     }
 
     /// Replaces the URLs of notifications.
-    mutating func notify(production: NotificationTarget?, sandbox: NotificationTarget?) {
-        settings.production = production
-        settings.sandbox = sandbox
+    mutating func notify(_ targets: [NotificationRoute: NotificationTarget]) {
+        settings.targets = targets
     }
 
     /// One step of a customer's life that happened.
@@ -110,6 +136,7 @@ package struct LocalStore: Sendable {
         var customer: Int?
         var at: Timestamp
         var result: SendResult
+        var isVersion1 = false
     }
 
     /// Adds a customer, whose life begins now.
@@ -129,7 +156,8 @@ package struct LocalStore: Sendable {
             isSandbox: environment == .sandbox)
         do throws(MintError) {
             let life = try ScenarioCustomer(
-                scenario, identity: identity, minter: minter, start: now)
+                scenario, identity: identity, minter: minter, receipts: receipts?.minter,
+                start: now)
             customers.append(StoreCustomer(number: number, environment: environment, life: life))
         } catch {
             throw StoreProblem("the scenario \(scenario.name) can't be played: \(error.message)")

@@ -61,6 +61,12 @@ public struct ReceiptSample: Sendable {
         }
     }
 
+    /// Attribute 4 of the samples of a seed, which distinguishes them.
+    static func opaqueValue(seed: UInt64) -> [UInt8] {
+        var random = SplitMix64(state: seed)
+        return random.bytes(16)
+    }
+
     /// All attributes except the in-app records, in DER order, shortest first.
     package var attributes: [ReceiptAttribute] {
         var random = SplitMix64(state: seed)

@@ -61,6 +61,9 @@ struct StoreCallTests {
         (.put, "/externalPurchase/v1/reports", .externalPurchases),
         (.get, "/externalPurchase/v1/reports/r", .externalPurchases),
         (.get, "/externalPurchase/v1/reports", nil),
+        (.post, "/verifyReceipt", .verifyReceipt), (.get, "/verifyReceipt", .verifyReceipt),
+        (.post, "/sandbox/verifyReceipt", .verifyReceipt), (.post, "/verifyReceipt/1", nil),
+        (.post, "/sandbox/sandbox/verifyReceipt", nil), (.post, "/verifyReceipt/", nil),
         (.get, "/inApps", nil), (.get, "/inApps/v1", nil), (.get, "/sandbox", nil), (.get, "", nil),
     ]
 
@@ -232,8 +235,10 @@ struct StoreCallTests {
         var store = try TestStore("subscribe", "subscribe")
         try store.add("subscribe", .sandbox)
         var seen: Set<String> = []
-        for (number, path) in [(1, ""), (2, ""), (3, "/sandbox")] {
-            let id = "47000\(number)000000100"
+        for (number, id, path) in [
+            (1, "470001000000100", ""), (2, "470002000000100", ""),
+            (3, "2000000000300100", "/sandbox"),
+        ] {
             let answer = store.get("\(path)/inApps/v1/transactions/\(id)")
             let members = try payload(answer.json["signedTransactionInfo"]?.string ?? "")
             #expect(members["transactionId"]?.string == id)

@@ -40,7 +40,7 @@ struct StoreFaultTests {
         try test.add("subscribe", .sandbox)
         inject(&test, #"{"status":401,"environment":"Production","count":2}"#)
         inject(&test, #"{"endpoint":"history","status":500,"environment":"Sandbox"}"#)
-        let sandbox = "/sandbox/inApps/v2/history/470002000000100"
+        let sandbox = "/sandbox/inApps/v2/history/2000000000200100"
         #expect(test.get(sandbox).status == 500)
         #expect(test.get(sandbox).status == 200)
         #expect(test.get(Self.history).status == 401)
@@ -123,12 +123,13 @@ struct StoreFaultTests {
 
     @Test("the requests beyond Apple's limit get 429, with the next moment in milliseconds")
     func limits() throws {
-        for (environment, path, count) in [
-            (APIEnvironment.production, "", 50), (.sandbox, "/sandbox", 5),
+        for (environment, path, id, count) in [
+            (APIEnvironment.production, "", Self.id, 50),
+            (.sandbox, "/sandbox", "2000000000100100", 5),
         ] {
             var test = try TestStore(limitsRates: true)
             try test.add("subscribe", environment)
-            let target = "\(path)/inApps/v1/subscriptions/\(Self.id)"
+            let target = "\(path)/inApps/v1/subscriptions/\(id)"
             for _ in 0..<count { #expect(test.get(target).status == 200) }
             let limited = test.get(target)
             #expect(limited.code == AppleError.rateLimitExceeded.rawValue)
@@ -137,7 +138,7 @@ struct StoreFaultTests {
             #expect(test.send(.get, target, at: next - 1).status == 429)
             #expect(test.send(.get, target, at: next).status == 200)
             // Another endpoint has its own limit.
-            #expect(test.get("\(path)/inApps/v2/history/\(Self.id)").status == 200)
+            #expect(test.get("\(path)/inApps/v2/history/\(id)").status == 200)
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 /// Groups, seats and external purchases.
 @Suite("Groups and external purchases of a local store") struct StoreGroupTests {
-    private static let id = "470001000000100"
+    private static let id = "2000000000100100"
     private static let seats = "/sandbox/groups/v1/transactions/\(id)/seats"
     private static func request(_ number: Int) -> String {
         #"{"requestIdentifier":"00000000-0000-4000-8000-00000000000\#(number)"}"#
@@ -76,7 +76,7 @@ import Testing
             (.delete, Self.seats + "/other", "", 4_040_022),
             (.post, claim + "/associate", "{}", 4_000_000),
             (.post, claim + "/associate", #"{"appTransactionId":"9"}"#, 4_040_010),
-            (.get, "/sandbox/groups/v1/transactions/470002000000100/seats", "", 4_000_004),
+            (.get, "/sandbox/groups/v1/transactions/2000000000200100/seats", "", 4_000_004),
             (.get, "/sandbox/groups/v1/transactions/1/seats", "", 4_040_005),
             (.get, "/sandbox/groups/v1/transactions/x/seats", "", 4_000_008),
             (.get, "/sandbox/groups/v1/currentGroups/1", "", 4_040_010),

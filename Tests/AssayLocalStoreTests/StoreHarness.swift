@@ -18,19 +18,26 @@ struct TestStore {
     /// 1 January 2025.
     static let start = Timestamp(milliseconds: 1_735_689_600_000)
     static let authority = Result { try DevelopmentCA.make(at: start) }
+    /// Made at the first use: keys of RSA take a while.
+    static let receiptAuthority = Result { try ReceiptCA.make(at: start) }
     /// The machine's clock of the requests.
     static let clock: Int64 = 1_800_000_000_000
 
     init(
         _ scenarios: String..., pageSize: Int? = nil, limitsRates: Bool = false,
-        notifies: Bool = true, tokens: TokenCheck = TokenCheck(keys: [], issuer: nil)
+        notifies: Bool = true, tokens: TokenCheck = TokenCheck(keys: [], issuer: nil),
+        hasReceipts: Bool = false, sharedSecret: String? = nil, notifiesV1: Bool = false
     ) throws {
-        let target = notifies ? try NotificationTarget("http://127.0.0.1:1/n") : nil
+        let url = try NotificationTarget("http://127.0.0.1:1/n")
+        let target = notifies ? url : nil
+        let targetV1 = notifiesV1 ? url : nil
         store = try LocalStore(
             StoreSettings(
-                authority: Self.authority.get(), start: Self.start, tokens: tokens,
-                production: target, sandbox: target, pageSize: pageSize,
-                limitsRates: limitsRates))
+                authority: Self.authority.get(),
+                receipts: hasReceipts ? Self.receiptAuthority.get() : nil,
+                sharedSecret: sharedSecret, start: Self.start, tokens: tokens,
+                production: target, sandbox: target, productionV1: targetV1,
+                sandboxV1: targetV1, pageSize: pageSize, limitsRates: limitsRates))
         for name in scenarios { try add(name) }
     }
 

@@ -32,8 +32,9 @@ extension LocalStore {
     }
 
     private static let paths =
-        "/inApps/… and /sandbox/inApps/… as Apple's; /, /advance, /customers, /faults, "
-        + "/notifications, /requests, /signatures, /retention-requests"
+        "/inApps/… and /sandbox/inApps/… as Apple's, /verifyReceipt and /sandbox/verifyReceipt; "
+        + "/, /advance, /customers, /customers/NUMBER/receipt, /faults, /notifications, "
+        + "/requests, /signatures, /retention-requests"
 
     private mutating func control(_ request: StoreRequest) throws(StoreProblem) -> StoreReply {
         switch (request.method, request.path) {
@@ -43,6 +44,8 @@ extension LocalStore {
         case (.post, "/advance"): return try advance(request)
         case (.post, "/customers"): return try addCustomer(request)
         case (.get, "/customers"): return .answer(customersAnswer)
+        case (_, let path) where path.hasPrefix("/customers/"):
+            return try customerCall(request)
         case (.post, "/signatures"): return .answer(try checkSignature(request))
         case (.post, "/retention-requests"): return .answer(try retentionRequest(request))
         case (.get, "/notifications"): return .answer(notificationsAnswer)
@@ -166,6 +169,7 @@ extension LocalStore {
                         list.object { item in
                             item.member("notification", attempt.words)
                             item.member("notificationUUID", attempt.uuid)
+                            if attempt.isVersion1 { item.member("version", Int64(1)) }
                             item.member("customer", attempt.customer.map { Int64($0) })
                             item.member("at", attempt.at.milliseconds)
                             item.member("result", attempt.result.rawValue)
@@ -243,6 +247,7 @@ extension LocalStore {
                     list.object { item in
                         item.member("notification", entry.notification.words)
                         item.member("notificationUUID", entry.notification.uuid)
+                        if entry.notification.isVersion1 { item.member("version", Int64(1)) }
                         item.member("customer", entry.customer.map { Int64($0) })
                         item.member("environment", entry.notification.environment)
                         item.member("made", entry.made.milliseconds)

@@ -60,7 +60,7 @@ struct StoreFault: Sendable {
             environment = found
         }
         count = try Self.number(object, "count", 1...LocalStoreLimits.faultCount) ?? 1
-        answer = try Self.answer(object)
+        answer = try Self.answer(object, of: endpoint)
         if let name = object["page"] {
             guard let found = name.string.flatMap(Page.init) else {
                 let names = Page.allCases.map(\.rawValue).joined(separator: ", ")
@@ -81,9 +81,13 @@ struct StoreFault: Sendable {
     }
 
     /// The answer that takes the place of the right one.
-    private static func answer(_ object: JSONObject) throws(StoreProblem) -> StoreResponse? {
+    private static func answer(
+        _ object: JSONObject, of endpoint: StoreEndpoint?
+    ) throws(StoreProblem) -> StoreResponse? {
         let status = try number(object, "status", 200...599)
-        let code = try number(object, "code", 4_000_000...5_999_999)
+        let isVerifyReceipt = endpoint == .verifyReceipt
+        let code = try number(
+            object, "code", isVerifyReceipt ? 21_000...21_199 : 4_000_000...5_999_999)
         let body = object["body"]?.string
         guard status != nil || code != nil || body != nil else {
             guard object["retryAfter"] == nil else {
@@ -97,6 +101,12 @@ struct StoreFault: Sendable {
         var answer: StoreResponse
         if let body {
             answer = StoreResponse(body: Array(body.utf8))
+        } else if let code, isVerifyReceipt {
+            answer = .json { object in
+                object.member("status", code)
+                // Apple's internal errors.
+                if code >= 21_100 { object.member("is-retryable", true) }
+            }
         } else if let code {
             let message = AppleError(rawValue: Int(code))?.message ?? "An injected fault."
             answer = .json(Int(code / 10_000)) { object in

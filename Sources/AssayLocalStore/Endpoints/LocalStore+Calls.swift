@@ -12,6 +12,8 @@ extension LocalStore {
         if let replacement = fault?.answer {
             answer = replacement
             reason = "a fault"
+        } else if call.endpoint == .verifyReceipt {
+            (answer, reason) = verifyReceipt(call, request)
         } else {
             do throws(TokenRefusal) {
                 let bundle = try bundleId(of: request)
@@ -85,6 +87,7 @@ extension LocalStore {
         case .groups: return try groups(call, request, bundle)
         case .seats: return try seats(call, request, bundle)
         case .externalPurchases: return try externalPurchases(call, request)
+        case .verifyReceipt: return verifyReceipt(call, request).answer
         }
     }
 

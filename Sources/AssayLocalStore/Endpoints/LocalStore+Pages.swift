@@ -96,7 +96,8 @@ extension LocalStore {
             from = token.after
         }
         let all = notifications.entries.filter { entry in
-            entry.environment == call.environment && bundle == settings.bundleId && entry.id > from
+            !entry.notification.isVersion1 && entry.environment == call.environment
+                && bundle == settings.bundleId && entry.id > from
                 && (start...end).contains(entry.made.milliseconds)
                 && (customer == nil || entry.customer == customer) && filter.admits(entry)
         }

@@ -1,6 +1,6 @@
 import AssayModels
 
-/// The endpoints of the App Store Server API, by the names that faults use.
+/// The endpoints of the App Store Server API and verifyReceipt, by the names that faults use.
 enum StoreEndpoint: String, CaseIterable, Sendable {
     case statuses
     case history
@@ -22,6 +22,7 @@ enum StoreEndpoint: String, CaseIterable, Sendable {
     case groups
     case seats
     case externalPurchases = "external-purchases"
+    case verifyReceipt = "verify-receipt"
 
     /// Requests a second in production. Apple publishes no limit for the last ones.
     var rate: Int? {
@@ -32,7 +33,7 @@ enum StoreEndpoint: String, CaseIterable, Sendable {
         case .setAccountToken, .extend: 20
         case .refunds, .order, .messaging: 10
         case .massExtend, .massExtendStatus, .testNotification, .testNotificationStatus: 1
-        case .advancedCommerce, .groups, .seats, .externalPurchases: nil
+        case .advancedCommerce, .groups, .seats, .externalPurchases, .verifyReceipt: nil
         }
     }
 }
@@ -66,11 +67,17 @@ extension EndpointCall {
     /// Finds the call. Returns nil for a path that no endpoint has.
     init?(_ method: StoreMethod, path: String) {
         var parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count > 3, parts.removeFirst().isEmpty, !parts.contains("") else { return nil }
+        guard parts.count > 1, parts.removeFirst().isEmpty, !parts.contains("") else { return nil }
         var environment = APIEnvironment.production
         if parts[0] == StoreEnvironment.localSandboxPath {
             environment = .sandbox
             parts.removeFirst()
+        }
+        if parts == ["verifyReceipt"] {
+            endpoint = .verifyReceipt
+            self.environment = environment
+            self.method = method
+            return
         }
         guard let found = Self.find(method, parts) else { return nil }
         endpoint = found.0

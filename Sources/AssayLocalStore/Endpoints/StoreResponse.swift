@@ -14,6 +14,18 @@ struct StoreRequest: Sendable {
     var body: [UInt8] = []
     /// Milliseconds since 1970 by the machine's clock, which tokens and rate limits use.
     var time: Int64
+
+    var isVerifyReceipt: Bool {
+        EndpointCall(method, path: path)?.endpoint == .verifyReceipt
+    }
+
+    /// The request without what a journal does not need: a receipt and the shared secret.
+    var kept: StoreRequest {
+        guard isVerifyReceipt else { return self }
+        var request = self
+        request.body = []
+        return request
+    }
 }
 
 /// The answer to a request.

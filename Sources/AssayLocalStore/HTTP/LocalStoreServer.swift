@@ -91,7 +91,7 @@ package final class LocalStoreServer: Sendable {
             throw .system(error)
         }
         var store = replay.store
-        store.notify(production: settings.production, sandbox: settings.sandbox)
+        store.notify(settings.targets)
         return store
     }
 

@@ -43,7 +43,8 @@ final class StoreOwner: HTTPSite {
     private static let ticksOfAnEntry = 10
 
     func begin() {
-        note(.began(notifying: APIEnvironment.allCases.filter { store.settings.target($0) != nil }))
+        let targets = store.settings.targets
+        note(.began(notifying: NotificationRoute.allCases.filter { targets[$0] != nil }))
         work()
     }
 
@@ -71,7 +72,7 @@ final class StoreOwner: HTTPSite {
 
     /// Whether a request can change the store: one that only reads takes faults.
     private func canChange(_ request: StoreRequest) -> Bool {
-        request.method != .get || !store.faults.faults.isEmpty
+        request.method != .get && !request.isVerifyReceipt || !store.faults.faults.isEmpty
     }
 
     // MARK: Requests
@@ -92,7 +93,7 @@ final class StoreOwner: HTTPSite {
             return reply.close()
         }
         if journal != nil, canChange(request) {
-            note(.request(request, bundleId: try? store.bundleId(of: request)))
+            note(.request(request.kept, bundleId: try? store.bundleId(of: request)))
         }
         switch store.reply(to: request) {
         case .answer(let answer): send(answer, reply)

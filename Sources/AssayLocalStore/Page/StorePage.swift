@@ -52,14 +52,26 @@ struct StorePage {
     }
 
     private var targets: String {
-        switch (store.settings.production, store.settings.sandbox) {
-        case (nil, nil): "sends notifications nowhere: start it with --notify URL"
+        let texts = [targets(isVersion1: false), targets(isVersion1: true)].compactMap(\.self)
+        return texts.isEmpty
+            ? "sends notifications nowhere: start it with --notify URL"
+            : texts.joined(separator: "; ")
+    }
+
+    private func targets(isVersion1: Bool) -> String? {
+        let targets = [APIEnvironment.production, .sandbox].map {
+            store.settings.target($0, isVersion1: isVersion1)
+        }
+        let what = isVersion1 ? "notifications of version 1" : "notifications"
+        switch (targets[0], targets[1]) {
+        case (nil, nil): return nil
         case (let production?, let sandbox?) where production == sandbox:
-            "sends notifications to <code>\(Self.text(production))</code>"
+            return "sends \(what) to <code>\(Self.text(production))</code>"
         case (let production, let sandbox):
-            [(production, "Production"), (sandbox, "Sandbox")].compactMap { target, name in
-                target.map { "\(name) to <code>\(Self.text($0))</code>" }
-            }.joined(separator: ", ")
+            return (isVersion1 ? "version 1: " : "")
+                + [(production, "Production"), (sandbox, "Sandbox")].compactMap { target, name in
+                    target.map { "\(name) to <code>\(Self.text($0))</code>" }
+                }.joined(separator: ", ")
         }
     }
 

@@ -6,8 +6,8 @@ import AssayModels
 enum StoreInput: Sendable {
     /// A customer that is there from the beginning: the JSON of its scenario.
     case initialCustomer([UInt8], APIEnvironment)
-    /// A process begins to serve the store, and sends the notifications of these environments.
-    case began(notifying: [APIEnvironment])
+    /// A process begins to serve the store, and sends the notifications of these routes.
+    case began(notifying: [NotificationRoute])
     /// A request, and the bundle identifier of its token; nil for a token that was refused.
     case request(StoreRequest, bundleId: String?)
     /// Time went by on its own.
@@ -26,10 +26,10 @@ extension StoreInput {
                 object.member("type", "resident")
                 object.member("environment", environment.rawValue)
                 object.member("scenario", Self.text(scenario))
-            case .began(let sides):
+            case .began(let routes):
                 object.member("type", "began")
                 object.array("notifies") { list in
-                    for environment in sides { list.value(environment.rawValue) }
+                    for route in routes { list.value(route.rawValue) }
                 }
             case .request(let request, let bundleId):
                 object.member("type", "request")
@@ -61,7 +61,8 @@ extension StoreInput {
             self = .initialCustomer(scenario, environment)
         case "began":
             guard let names = object["notifies"]?.elements else { return nil }
-            self = .began(notifying: names.compactMap { $0.string.flatMap(APIEnvironment.init) })
+            self = .began(
+                notifying: names.compactMap { $0.string.flatMap(NotificationRoute.init) })
         case "request":
             guard let request = StoreRequest(object) else { return nil }
             self = .request(request, bundleId: object["bundleId"]?.string)

@@ -16,11 +16,9 @@ struct StoreReplay {
             try store.add(try Self.scenario(source), environment)
             // Its life begins with the process, when all of them are there.
             return
-        case .began(let sides):
+        case .began(let routes):
             isSending = false
-            store.notify(
-                production: sides.contains(.production) ? .earlier : nil,
-                sandbox: sides.contains(.sandbox) ? .earlier : nil)
+            store.notify(Dictionary(routes.map { ($0, .earlier) }) { first, _ in first })
         case .request(var request, let bundleId):
             request.acceptedBundleId = bundleId
             _ = store.reply(to: request)

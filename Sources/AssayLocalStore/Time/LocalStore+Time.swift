@@ -32,7 +32,8 @@ extension LocalStore {
                 if !customers.contains(where: { ($0.life.nextEvent?.at ?? .last) < next }) {
                     now = max(now, next)
                     guard let environment = entry.environment,
-                        let url = settings.target(environment)
+                        let url = settings.target(
+                            environment, isVersion1: entry.notification.isVersion1)
                     else {
                         notifications.didSend(entry.id, .socketIssue, at: now)
                         continue
@@ -55,7 +56,8 @@ extension LocalStore {
             sent.append(
                 SentNotification(
                     words: entry.notification.words, uuid: entry.notification.uuid,
-                    customer: entry.customer, at: now, result: result))
+                    customer: entry.customer, at: now, result: result,
+                    isVersion1: entry.notification.isVersion1))
         }
         notifications.didSend(id, result, at: now, isLast: isLast)
     }
@@ -92,9 +94,29 @@ extension LocalStore {
         _ notification: MintedNotification, customer: Int?, testToken: String? = nil
     ) {
         let environment = APIEnvironment(rawValue: notification.environment)
-        let isSent = environment.flatMap(settings.target) != nil
+        let isSent = environment.flatMap { settings.target($0) } != nil
         notifications.add(
             notification, customer: customer, at: now, isSent: isSent, testToken: testToken)
+        if let environment, let customer,
+            settings.target(environment, isVersion1: true) != nil
+        {
+            sendVersion1(about: notification, customer: customer)
+        }
+    }
+
+    /// Adds what version 1 sends about the same event.
+    private mutating func sendVersion1(about event: MintedNotification, customer number: Int) {
+        let customer = customers[number - 1]
+        do throws(MintError) {
+            let minted = try customer.life.notificationsV1(
+                about: event, password: settings.sharedSecret, finished: customer.finished,
+                at: now)
+            for notification in minted {
+                notifications.add(notification, customer: number, at: now, isSent: true)
+            }
+        } catch {
+            problem = "customer \(number): \(error.message)"
+        }
     }
 }
 

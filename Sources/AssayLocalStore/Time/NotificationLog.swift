@@ -33,6 +33,8 @@ struct NotificationLog: Sendable {
     /// Hours between an attempt and the next one (App Store Server Notifications, "Responding").
     /// The sandbox sends once.
     static let retryHours: [Int64] = [1, 12, 24, 48, 72]
+    /// The same of version 1.
+    static let retryHoursOfVersion1: [Int64] = [6, 24, 48]
     private static let hour: Int64 = 3_600_000
 
     /// Adds a notification.
@@ -85,13 +87,15 @@ struct NotificationLog: Sendable {
         let index = id - first
         entries[index].attempts.append(Attempt(at: now, result: result))
         let tried = entries[index].attempts.count
-        let retries = entries[index].environment == .sandbox ? 0 : Self.retryHours.count
+        let entry = entries[index]
+        let hours = entry.notification.isVersion1 ? Self.retryHoursOfVersion1 : Self.retryHours
+        let retries = entry.environment == .sandbox ? 0 : hours.count
         guard result != .success, tried <= retries, !isLast else {
             entries[index].next = nil
             waiting.removeAll { $0 == id }
             return
         }
-        entries[index].next = now.advanced(by: Self.retryHours[tried - 1] * Self.hour)
+        entries[index].next = now.advanced(by: hours[tried - 1] * Self.hour)
     }
 }
 

@@ -38,12 +38,14 @@ package struct ScenarioIdentity: Sendable {
     }
 
     /// The transaction id of a scenario's transaction: `470001000000100` for the transaction 100
-    /// of the first customer. Ids that are no short number follow the customer's digits unchanged.
+    /// of the first customer, and `2000000000100100` in the Sandbox, whose ids begin with 2000000
+    /// and have 16 digits. Ids that are no short number follow the customer's digits unchanged.
     package func transactionId(_ id: String) -> String {
         guard number > 0 else { return id }
-        let isShort = id.utf8.count <= 9 && id.utf8.allSatisfy { (0x30...0x39).contains($0) }
-        let zeros = isShort ? String(repeating: "0", count: 9 - id.utf8.count) : ""
-        return "47" + String(number, width: 4) + zeros + id
+        let width = isSandbox ? 5 : 9
+        let isShort = id.utf8.count <= width && id.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        let zeros = isShort ? String(repeating: "0", count: width - id.utf8.count) : ""
+        return (isSandbox ? "2000000" : "47") + String(number, width: 4) + zeros + id
     }
 
     /// The environment of a purchase that the scenario makes in this one.
