@@ -81,6 +81,8 @@ package struct LocalStore: Sendable {
     /// The store's time, in milliseconds since 1970.
     var now: Timestamp
     var customers: [StoreCustomer] = []
+    /// The number of the last identity that a customer got.
+    private var lastIdentity = 0
     var notifications = NotificationLog()
     var faults = FaultList()
     var limits = RateLimits()
@@ -151,19 +153,46 @@ package struct LocalStore: Sendable {
                 "the store has \(LocalStoreLimits.customers) customers: start another")
         }
         let number = customers.count + 1
+        let life = try life(scenario, environment)
+        customers.append(StoreCustomer(number: number, environment: environment, life: life))
+        move(to: now)
+        return number
+    }
+
+    /// Begins the life of a customer anew, with other identifiers: what was bought is gone.
+    mutating func reset(_ index: Int) throws(StoreProblem) {
+        let (number, environment) = (customers[index].number, customers[index].environment)
+        let life = try life(customers[index].life.scenario, environment)
+        customers[index] = StoreCustomer(number: number, environment: environment, life: life)
+        move(to: now)
+    }
+
+    /// Removes a customer: nothing finds what it bought any more.
+    mutating func remove(_ index: Int) {
+        customers[index].isRemoved = true
+        customers[index].waiting = []
+        customers[index].life.end()
+    }
+
+    /// A new life, which begins now.
+    private mutating func life(
+        _ scenario: Scenario, _ environment: APIEnvironment
+    ) throws(StoreProblem) -> ScenarioCustomer {
+        guard lastIdentity < LocalStoreLimits.identities else {
+            throw StoreProblem("the store has no more identifiers: start another")
+        }
         let identity = ScenarioIdentity(
-            number: number, bundleId: settings.bundleId, appAppleId: settings.appAppleId,
-            isSandbox: environment == .sandbox)
+            number: lastIdentity + 1, bundleId: settings.bundleId,
+            appAppleId: settings.appAppleId, isSandbox: environment == .sandbox)
         do throws(MintError) {
             let life = try ScenarioCustomer(
                 scenario, identity: identity, minter: minter, receipts: receipts?.minter,
                 start: now)
-            customers.append(StoreCustomer(number: number, environment: environment, life: life))
+            lastIdentity += 1
+            return life
         } catch {
             throw StoreProblem("the scenario \(scenario.name) can't be played: \(error.message)")
         }
-        move(to: now)
-        return number
     }
 }
 
@@ -178,6 +207,12 @@ struct StoreCustomer: Sendable {
     let number: Int
     let environment: APIEnvironment
     var life: ScenarioCustomer
+    /// Whether it was removed. Its number stays taken.
+    var isRemoved = false
+    /// Purchases that wait, in the order in which they were begun.
+    var waiting: [WaitingPurchase] = []
+    /// The number of purchases beyond the scenario.
+    var purchases = 0
     /// Transactions that the app has finished, by name.
     var finished: Set<String> = []
     /// What the backend reported about consumption, by transaction id.
@@ -188,7 +223,8 @@ struct StoreCustomer: Sendable {
     /// Whether an id is one of this customer's in an environment: of a transaction, of the first
     /// one of a subscription, or of the app transaction.
     func has(_ id: String, in environment: APIEnvironment) -> Bool {
-        transactions(environment).contains {
+        guard !isRemoved else { return false }
+        return transactions(environment).contains {
             $0.transactionId == id || $0.originalTransactionId == id
         }
             || self.environment == environment && id == life.identity.appTransactionId
@@ -196,5 +232,18 @@ struct StoreCustomer: Sendable {
 
     func transactions(_ environment: APIEnvironment) -> [StoredTransaction] {
         life.transactions.filter { $0.environment == environment.rawValue }
+    }
+}
+
+/// A purchase that the App Store has not completed. The backend has no notification of it.
+struct WaitingPurchase: Sendable {
+    let productId: String
+    let reason: Reason
+
+    enum Reason: String, CaseIterable, Sendable {
+        /// Somebody else has to approve it: Ask to Buy, or the customer's bank.
+        case pending
+        /// The customer has to do something outside the app first, such as agree to terms.
+        case interrupted
     }
 }

@@ -2,6 +2,13 @@
 enum LocalStoreLimits {
     /// Customers. Their identifiers have four digits for the number.
     static let customers = 1000
+    /// Lives that begin: of customers, and of those that were reset. An identifier has four digits
+    /// for the number.
+    static let identities = 9999
+    /// Purchases of a customer that wait.
+    static let waitingPurchases = 100
+    /// Purchases of a customer beyond its scenario.
+    static let purchases = 1000
     /// Notifications that are kept; the oldest are dropped. A test looks at the last ones.
     static let notifications = 10_000
     /// Faults that wait for a request.

@@ -33,8 +33,8 @@ extension LocalStore {
 
     private static let paths =
         "/inApps/… and /sandbox/inApps/… as Apple's, /verifyReceipt and /sandbox/verifyReceipt; "
-        + "/, /advance, /customers, /customers/NUMBER/receipt, /faults, /notifications, "
-        + "/requests, /signatures, /retention-requests"
+        + "/, /advance, /customers, /customers/NUMBER/…, /faults, /notifications, /requests, "
+        + "/signatures, /retention-requests"
 
     private mutating func control(_ request: StoreRequest) throws(StoreProblem) -> StoreReply {
         switch (request.method, request.path) {
@@ -134,7 +134,7 @@ extension LocalStore {
         return .moving(isForm ? .page : .advance)
     }
 
-    private mutating func beginMove(to moment: Timestamp) {
+    mutating func beginMove(to moment: Timestamp) {
         if target == nil {
             stepsTaken = []
             sent = []
@@ -186,8 +186,10 @@ extension LocalStore {
 
     private mutating func addCustomer(_ request: StoreRequest) throws(StoreProblem) -> StoreReply {
         let (object, isForm) = try Self.body(request)
-        for (name, _) in object.pairs where name != "scenario" && name != "environment" {
-            throw StoreProblem("unknown \"\(name)\": a customer has scenario and environment")
+        let names = ["scenario", "environment", "accelerated"]
+        for (name, _) in object.pairs where !names.contains(name) {
+            throw StoreProblem(
+                "unknown \"\(name)\": a customer has scenario, environment and accelerated")
         }
         var environment = APIEnvironment.production
         if let name = object["environment"] {
@@ -209,16 +211,21 @@ extension LocalStore {
         } catch {
             throw StoreProblem("the scenario can't be used: \(error.message)")
         }
+        // A form has texts.
+        let accelerated = object["accelerated"].map { $0.bool ?? ($0.string == "true") } ?? false
+        guard !accelerated || environment == .sandbox else {
+            throw StoreProblem("accelerated is for the environment Sandbox")
+        }
         beginMove(to: now)
-        let number = try add(scenario, environment)
+        let number = try add(accelerated ? scenario.accelerated : scenario, environment)
         return .moving(isForm ? .page : .customer(number))
     }
 
-    private var customersAnswer: StoreResponse {
+    var customersAnswer: StoreResponse {
         .json { answer in
             answer.member("now", now.milliseconds)
             answer.array("customers") { list in
-                for customer in customers {
+                for customer in customers where !customer.isRemoved {
                     list.object { customer.write(to: &$0, at: now) }
                 }
             }
@@ -304,6 +311,7 @@ extension StoreCustomer {
         object.member("environment", environment.rawValue)
         object.member("appTransactionId", life.identity.appTransactionId)
         object.member("appAccountToken", life.identity.appAccountToken)
+        object.member("storefront", life.storefront.code)
         object.array("steps") { list in
             for (index, step) in life.scenario.steps.enumerated() {
                 list.object { item in
@@ -328,6 +336,14 @@ extension StoreCustomer {
                     if subscriptions.contains(where: { $0.name == transaction.name }) {
                         item.member("status", life.status(of: transaction, at: now))
                     }
+                }
+            }
+        }
+        object.array("waiting") { list in
+            for purchase in waiting {
+                list.object { item in
+                    item.member("productId", purchase.productId)
+                    item.member("waits", purchase.reason.rawValue)
                 }
             }
         }

@@ -200,7 +200,7 @@ extension LocalStore {
             throw StoreProblem("unknown \"\(name)\": a retention request has customer and locale")
         }
         guard let number = object["customer"]?.int64,
-            let customer = customers.first(where: { Int64($0.number) == number }),
+            let customer = customers.first(where: { !$0.isRemoved && Int64($0.number) == number }),
             let subscription = customer.life.subscriptions.last
         else { throw StoreProblem("customer must be the number of one with a subscription") }
         var payload = JSONWriter()

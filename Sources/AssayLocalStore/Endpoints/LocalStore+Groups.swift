@@ -143,7 +143,9 @@ extension LocalStore {
     /// The app transaction id in a body; nil without one.
     private func appTransactionId(_ body: JSONObject) throws(AppleError) -> String? {
         guard let id = body["appTransactionId"]?.string else { return nil }
-        guard customers.contains(where: { $0.life.identity.appTransactionId == id }) else {
+        guard
+            customers.contains(where: { !$0.isRemoved && $0.life.identity.appTransactionId == id })
+        else {
             throw .transactionIdNotFound
         }
         return id

@@ -60,7 +60,8 @@ extension LocalStore {
         switch evidence {
         case .appReceipt(let receipt):
             customers.first {
-                $0.environment == environment && $0.life.opaqueValue == receipt.opaqueValue
+                !$0.isRemoved && $0.environment == environment
+                    && $0.life.opaqueValue == receipt.opaqueValue
             }
         case .transactionReceipt(let receipt):
             customers.first { $0.has(receipt.transactionId ?? "", in: environment) }

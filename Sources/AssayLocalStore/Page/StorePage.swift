@@ -129,7 +129,7 @@ struct StorePage {
     // MARK: Customers
 
     private var customers: String {
-        let shown = store.customers.suffix(Self.customerRows)
+        let shown = store.customers.filter { !$0.isRemoved }.suffix(Self.customerRows)
         guard !shown.isEmpty else {
             return "<section class=\"card\"><p class=\"empty\">No customer yet: add one below."
                 + "</p></section>"

@@ -8,7 +8,7 @@ package struct ScenarioCustomer: Sendable {
     /// The moment of time 0.
     package let start: Timestamp
     /// The number of steps that have happened.
-    package private(set) var stepsTaken = 0
+    package internal(set) var stepsTaken = 0
     var signer: ScenarioSigner
     var state: ScenarioState
     /// The time of the last event, in milliseconds after the start.
@@ -113,7 +113,7 @@ package struct ScenarioCustomer: Sendable {
     }
 
     /// Signs notifications about transactions, as the App Store writes them.
-    private mutating func mint(
+    mutating func mint(
         _ notifications: [ScenarioNotification], at now: Int64
     ) throws(MintError) -> [MintedNotification] {
         var minted: [MintedNotification] = []

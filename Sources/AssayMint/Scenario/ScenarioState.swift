@@ -3,6 +3,8 @@ struct ScenarioState {
     private let products: [String: ScenarioProduct]
     private(set) var transactions: [String: Transaction] = [:]
     private(set) var renewals: [String: [PayloadChange]] = [:]
+    /// Where the customer buys from now on.
+    var storefront = Storefront.unitedStates
     /// The names of transactions, in the order of their purchases in the file.
     private(set) var order: [String] = []
 
@@ -71,9 +73,9 @@ struct ScenarioState {
         payload["inAppOwnershipType"] = first?["inAppOwnershipType"] ?? .string("PURCHASED")
         payload["environment"] = first?["environment"] ?? .string("Production")
         payload["transactionReason"] = .string(first == nil ? "PURCHASE" : "RENEWAL")
-        payload["storefront"] = .string("USA")
-        payload["storefrontId"] = .string("143441")
-        payload["currency"] = .string("USD")
+        payload["storefront"] = .string(storefront.code)
+        payload["storefrontId"] = .string(storefront.id)
+        payload["currency"] = .string(storefront.currency)
         payload["appAccountToken"] = first?["appAccountToken"] ?? .string(Self.appAccountToken)
         payload["appTransactionId"] = first?["appTransactionId"] ?? .string(Self.appTransactionId)
         payload.apply(named.changes.filter { $0.name != "originalTransactionId" })

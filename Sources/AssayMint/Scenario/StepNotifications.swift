@@ -103,7 +103,9 @@ struct StepNotifications {
         }
         let renewal = before.changedRenewal(of: transaction.original)
         if renewal.isInRetry { return "DID_RENEW BILLING_RECOVERY" }
-        let ended = renewal.number("autoRenewStatus") == 0 || renewal["expirationIntent"] != nil
+        let ended =
+            renewal.number("autoRenewStatus") == 0 || renewal["expirationIntent"] != nil
+            || payload.string("transactionReason") == "PURCHASE"
         return bought > end && ended ? "SUBSCRIBED RESUBSCRIBE" : "DID_RENEW"
     }
 
