@@ -39,8 +39,8 @@ package final class Batch {
     /// A request that takes longer keeps sockets waiting, so a background thread takes it.
     static let quickNanoseconds = 500_000.0
 
-    /// The work of a slice for the loop's thread. A full slice of tokens takes about as long, so that
-    /// what several connections sent together is verified at once, and each has one write.
+    /// The work of a slice for the loop's thread. A full slice of tokens takes about as long, so
+    /// that what several connections sent together is verified at once, and each has one write.
     static let loopSliceNanoseconds = 1_000_000.0
 
     /// A smaller slice is not worth waking a second thread. Vector instructions verify as many
