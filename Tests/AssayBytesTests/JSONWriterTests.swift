@@ -28,6 +28,32 @@ struct JSONWriterTests {
         }
     }
 
+    @Test("strings are escaped wherever the character is, and however long they are")
+    func positions() throws {
+        for length in 1...18 {
+            for position in 0..<length {
+                for character in (0...0x9F).compactMap({ Unicode.Scalar(UInt32($0)) }) {
+                    var text = Array(repeating: "a" as Unicode.Scalar, count: length)
+                    text[position] = character
+                    var string = ""
+                    string.unicodeScalars.append(contentsOf: text)
+                    var writer = JSONWriter(escaping: .unprintable)
+                    writer.object { $0.member(constant: "name", string) }
+                    let json = try JSONDocument.parse(writer.text)
+                    #expect(json.root["name"]?.string == string)
+                    let isPlain = (0x20...0x7E).contains(character.value)
+                    let escapes = character == "\"" || character == "\\" ? 1 : 0
+                    guard isPlain else {
+                        #expect(writer.text.count > length + 11)
+                        #expect(!writer.text.contains { $0 > 0x7E || $0 < 0x20 })
+                        continue
+                    }
+                    #expect(writer.text.count == length + 11 + escapes)
+                }
+            }
+        }
+    }
+
     @Test func compact() {
         #expect(
             written { sample(&$0) }

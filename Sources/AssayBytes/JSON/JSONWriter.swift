@@ -85,6 +85,19 @@ package struct JSONWriter {
         afterName = true
     }
 
+    /// Writes a member, or none for nil. The name is printable ASCII without a quote and a
+    /// backslash, and is not looked at.
+    package mutating func member(constant name: StaticString, _ value: String?) {
+        guard let value else { return }
+        separate()
+        text.append(UInt8(ascii: "\""))
+        name.bytes.copy(to: &text, at: text.count)
+        text.append(UInt8(ascii: "\""))
+        text.append(UInt8(ascii: ":"))
+        if pretty { text.append(UInt8(ascii: " ")) }
+        escaping.append(value, to: &text)
+    }
+
     /// Writes a member. Like the overloads below, omits the member if the value is nil.
     package mutating func member(_ name: String, _ value: String?) {
         guard let value else { return }
