@@ -23,6 +23,7 @@ struct MetricsPage {
         addCaches()
         addFetches()
         if let report = state.revocation { add(report) }
+        if let counts = state.audit { add(counts) }
         addHeldResources()
         addTraffic()
         addCertificates()
@@ -32,6 +33,16 @@ struct MetricsPage {
     var text: [UInt8] { out.bytes }
 
     private var metrics: ServerMetrics { state.metrics }
+
+    private mutating func add(_ counts: AuditLog.Counts) {
+        out.metric(
+            "assay_audit_log_lines_total", .counter,
+            "Lines of the audit log: written, or lost for lack of space.",
+            [
+                ([("result", "written")], Double(counts.written)),
+                ([("result", "lost")], Double(counts.lost)),
+            ])
+    }
 
     private static func labels(_ call: CallLabel) -> PrometheusText.Labels {
         [

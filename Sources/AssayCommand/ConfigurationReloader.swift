@@ -30,6 +30,9 @@ final class ConfigurationReloader: Sendable {
         thread = try WorkerPool(count: 1, name: "assay-reload")
     }
 
+    /// The configuration that was applied last.
+    var current: ServerConfiguration { state.withLock { $0.current } }
+
     /// Starts a reload, or requests another one after the reload in progress.
     func request() {
         let isFirst = state.withLock { state in

@@ -31,8 +31,8 @@ struct ServeCommand: AsyncParsableCommand {
                 assay serve --config /etc/assay.toml --check
 
             A flag overrides its environment variable (ASSAY_LISTEN, ASSAY_CONFIG,
-            ASSAY_WORKERS, ASSAY_ADMIN), which overrides the file, which overrides the
-            default. Without a configuration the server verifies evidence of any app.
+            ASSAY_WORKERS, ASSAY_ADMIN, ASSAY_AUDIT), which overrides the file, which
+            overrides the default. Without a configuration the server verifies evidence of any app.
             Each request then names the app and the environments that it accepts, by
             default Production alone.
 
@@ -112,6 +112,20 @@ struct ServeCommand: AsyncParsableCommand {
     var adminExplain = false
 
     @Option(
+        name: .customLong("audit"),
+        help: ArgumentHelp(
+            "Append a JSON line for each answer to this file, or send it to this socket: PATH or "
+                + "unix:PATH. (default: none)",
+            valueName: "file"),
+        completion: .file())
+    var audit: String?
+
+    @Flag(
+        name: .customLong("audit-evidence"),
+        help: "Write the evidence itself into the lines of --audit.")
+    var auditEvidence = false
+
+    @Option(
         help: ArgumentHelp(
             "\(LogLevelChoice.names). debug logs why a request to verifyReceipt got a status other "
                 + "than 0. (default: info)",
@@ -169,6 +183,8 @@ struct ServeCommand: AsyncParsableCommand {
         try Output.line(
             "assay ready " + server.endpoints.map { "\($0)" }.joined(separator: " "))
         manager?.notifyReady()
+        // A reload can have replaced the service.
+        defer { reloader.current.audit?.stop() }
         try follow(server, reloader, manager)
     }
 
@@ -222,7 +238,8 @@ struct ServeCommand: AsyncParsableCommand {
             listen: listen, config: config, roots: roots, stores: stores.arguments,
             workers: workers, engine: engine ?? .auto,
             drainDelay: drainDelay, admin: admin,
-            adminAnyAddress: adminAnyAddress, adminExplain: adminExplain)
+            adminAnyAddress: adminAnyAddress, adminExplain: adminExplain,
+            audit: audit, auditEvidence: auditEvidence)
     }
 
     private static func settings(

@@ -82,8 +82,8 @@ package class ReplyPort: @unchecked Sendable {
     package enum Result {
         /// - Parameter began: when its verification began, in nanoseconds of the monotonic clock.
         case verified(Outcome, began: UInt64)
-        case resolved(ResolveOutcome)
-        case fetched
+        case resolved(ResolveOutcome, AuditLine?)
+        case fetched(AuditLine?)
     }
 
     /// Answers with a result, unless the request has ended. A request that was given up ends
@@ -104,9 +104,13 @@ package class ReplyPort: @unchecked Sendable {
             switch result {
             case .verified(let outcome, let began):
                 telemetry.didAnswer(outcome, arrived: arrived, began: began, now: now)
-            case .resolved(let outcome):
+                audit(outcome.line, flow)
+            case .resolved(let outcome, let line):
                 telemetry.didResolve(outcome, arrived: arrived, now: now)
-            case .fetched: telemetry.didFetch(arrived: arrived, now: now)
+                audit(line, flow)
+            case .fetched(let line):
+                telemetry.didFetch(arrived: arrived, now: now)
+                audit(line, flow)
             }
             caller?.answer(to: id, bytes: bytes, appendResult)
         }
@@ -119,9 +123,17 @@ package class ReplyPort: @unchecked Sendable {
         let flow = flow
         let refusal = flow.awaits(id) ? refusal : nil
         end(flow) { caller in
-            flow.telemetry.didDrop(call, refusal)
+            flow.telemetry.didDrop(call, refusal, connection: flow.number, of: subject)
             caller?.refuse(refusal)
         }
+    }
+
+    /// What it is about, for its line of the audit log; nil if no app entry is known.
+    var subject: AuditSubject? { nil }
+
+    /// Writes a line of the request into the audit log.
+    final func audit(_ line: AuditLine?, _ flow: Flow) {
+        flow.telemetry.audit(line, connection: flow.number, request: id)
     }
 
     private final func end(_ flow: Flow, _ answer: ((any Caller)?) -> Void) {
@@ -135,8 +147,23 @@ package class ReplyPort: @unchecked Sendable {
         let (id, call, cost) = (id, call, cost)
         owner.post { flow in
             let failure = ResponseHead.lost(id)
-            flow.telemetry.didDrop(call, failure)
+            flow.telemetry.didDrop(call, failure, connection: flow.number, of: nil)
             flow.end(id, cost) { $0?.refuse(failure) }
         }
     }
+}
+
+/// The port of a request for a decision, which is no job itself.
+final class DecisionPort: ReplyPort, @unchecked Sendable {
+    private let app: AppEntry
+
+    init(
+        _ call: CallLabel, _ id: UInt64, of app: AppEntry, from flow: Flow, on loop: EventLoop,
+        holding reservation: consuming Reservation
+    ) {
+        self.app = app
+        super.init(call, id, from: flow, on: loop, holding: reservation)
+    }
+
+    override var subject: AuditSubject? { AuditSubject(app: app.name, kind: nil) }
 }

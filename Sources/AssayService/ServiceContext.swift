@@ -22,6 +22,7 @@ package final class ServiceContext {
         self.settings = settings
         telemetry = Telemetry(log, loop)
         telemetry.follow(settings.apps.keys)
+        telemetry.audit = settings.audit
     }
 
     package var limits: ServerLimits { settings.limits }
@@ -35,6 +36,7 @@ package final class ServiceContext {
     package func replaceSettings(with new: ServiceSettings) {
         settings = new
         telemetry.follow(settings.apps.keys)
+        telemetry.audit = settings.audit
     }
 
     package func enter(_ new: ServerPhase) { current = new }
@@ -49,9 +51,12 @@ package struct ServiceSettings: Sendable {
     let limits: ServerLimits
     /// The version reported by Info.
     let version: String
+    /// Takes a line of each answer; nil where the audit log is off.
+    let audit: AuditLog?
 
     package init(
-        apps: [String: AppEntry], defaultApp: String?, limits: ServerLimits, version: String
+        apps: [String: AppEntry], defaultApp: String?, limits: ServerLimits, version: String,
+        audit: AuditLog? = nil
     ) {
         var named = apps
         for (name, entry) in apps { named[name] = entry.named(name) }
@@ -59,5 +64,6 @@ package struct ServiceSettings: Sendable {
         self.defaultApp = defaultApp
         self.limits = limits
         self.version = version
+        self.audit = audit
     }
 }

@@ -1,6 +1,6 @@
 package import AssayWire
 
-// The names of the closed label sets.
+// The names of the closed label sets, in metrics and in the audit log.
 
 extension CallLabel {
     package var method: String {

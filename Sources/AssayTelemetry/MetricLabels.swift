@@ -94,6 +94,8 @@ package struct Outcome: Sendable {
     package let kind: EvidenceKind
     package let verdict: Verdict
     package let environment: EnvironmentLabel
+    /// Its line of the audit log; nil where that is off.
+    package var line: AuditLine?
 
     /// - Parameter app: the entry's name.
     package init(app: String, _ kind: EvidenceKind, _ verification: borrowing Verification) {

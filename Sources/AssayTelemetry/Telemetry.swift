@@ -1,13 +1,18 @@
 package import AssayIO
 package import AssayWire
 
-/// Counts and logs what happens in a server. Owns its metrics, and the rate at which faults of
-/// clients are logged. Belongs to the loop's thread.
+/// Counts and logs what happens in a server. Owns its metrics, the rate at which faults of clients
+/// are logged, and the lines of the audit log that were not handed over. Belongs to the loop's
+/// thread.
+///
+/// Each answered request is counted here, whatever its protocol: so its line is written here.
 package final class Telemetry {
     package let log: Log
     private var counts = ServerMetrics()
     private var faults = FaultLog()
     private let loop: EventLoop
+    /// Nil where the audit log is off.
+    private var batch: AuditBatch?
 
     package init(_ log: Log, _ loop: EventLoop) {
         self.log = log
@@ -33,6 +38,38 @@ package final class Telemetry {
     /// Logs the number of faults that were suppressed.
     package func flushFaults() { faults.flush(to: log) }
 
+    // MARK: The audit log
+
+    /// The audit log; nil where it is off.
+    package var audit: AuditLog? {
+        get { batch?.log }
+        set {
+            guard newValue !== batch?.log else { return }
+            batch?.flush()
+            batch = newValue.map { AuditBatch($0) }
+        }
+    }
+
+    /// Hands the lines of the audit log over that were written since the last time.
+    package func flushAudit() { batch?.flush() }
+
+    /// Writes the line of an answer with a result.
+    package func audit(_ line: AuditLine?, connection: UInt64, request: UInt64) {
+        guard let batch, let line else { return }
+        batch.add(line, connection: connection, request: request)
+    }
+
+    /// Writes the line of an answer without a result.
+    private func audit(
+        _ call: CallLabel, _ subject: AuditSubject?, _ answer: ResponseHead, count: Int = 1,
+        connection: UInt64? = nil
+    ) {
+        // A request that could not be read is one of the unknown call.
+        guard let batch, call.isAudited || call == .unknown && answer.status != .ok else { return }
+        let line = AuditLine(call, subject, answer, count: count, at: log.clock())
+        batch.add(line, connection: connection, request: answer.id)
+    }
+
     // MARK: Counting
 
     /// What was counted so far.
@@ -56,12 +93,21 @@ package final class Telemetry {
 
     package func didAnswerAtOnce(_ call: CallLabel, _ answer: ResponseHead, count: Int = 1) {
         counts.didAnswerAtOnce(call, answer, count: count)
+        audit(call, nil, answer, count: count)
     }
 
     package func didRefuse(_ answer: ResponseHead) { counts.didRefuse(answer) }
 
-    package func didDrop(_ call: CallLabel, _ answer: ResponseHead?) {
+    /// Counts an accepted request that ended without a result.
+    ///
+    /// - Parameter subject: asked where the audit log is on.
+    package func didDrop(
+        _ call: CallLabel, _ answer: ResponseHead?, connection: UInt64,
+        of subject: @autoclosure () -> AuditSubject?
+    ) {
         counts.didDrop(call, answer)
+        guard batch != nil, let answer else { return }
+        audit(call, subject(), answer, connection: connection)
     }
 
     package func didVerify(batchOf count: Int) { counts.didVerify(batchOf: count) }

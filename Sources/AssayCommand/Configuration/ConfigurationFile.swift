@@ -15,6 +15,7 @@ struct ConfigurationFile {
     var http: HTTPSettings
     var tls: TLSSettings?
     var revocation: RevocationTable
+    var audit: AuditTable
     var apps: [AppSettings]
 
     /// More threads would only share the processors.
@@ -45,6 +46,7 @@ struct ConfigurationFile {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
         tls = TLSSettings(table.table("tls"), folder: folder)
         revocation = RevocationTable(table.table("revocation"), folder: folder)
+        audit = AuditTable(table.table("audit"), folder: folder)
         let trust = trust.denying(denied)
         let tables = table.tables("app")
         apps = tables.map { AppSettings($0, folder: folder, trust: trust) }

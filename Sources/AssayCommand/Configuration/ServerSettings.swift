@@ -21,6 +21,7 @@ struct ServerSettings {
     var admin: AdminSettings
     var http: HTTPSettings
     var revocation = RevocationTable()
+    var audit = AuditTable()
     var apps: [AppSettings]
     var deniedCount = 0
     /// The path of the configuration file; nil without one.
@@ -40,12 +41,14 @@ struct ServerSettings {
         var admin: Endpoint?
         var adminAnyAddress = false
         var adminExplain = false
+        var audit: String?
+        var auditEvidence = false
     }
 
     /// Combines flags, environment variables and the configuration file.
     ///
     /// - Parameter environment: the process's variables; reads `ASSAY_LISTEN`, `ASSAY_CONFIG`,
-    ///   `ASSAY_WORKERS` and `ASSAY_ADMIN`.
+    ///   `ASSAY_WORKERS`, `ASSAY_ADMIN` and `ASSAY_AUDIT`.
     /// - Parameter inherited: the sockets that the process inherited.
     init(
         flags: Flags, environment: [String: String], inherited: [InheritedSocket] = []
@@ -93,6 +96,14 @@ struct ServerSettings {
         }
         http = file?.http ?? HTTPSettings()
         revocation = file?.revocation ?? RevocationTable()
+        audit = file?.audit ?? AuditTable()
+        if let text = flags.audit ?? variable("ASSAY_AUDIT") {
+            guard let named = AuditTable.destination(text, folder: "") else {
+                throw Failure("--audit is empty: name a file, or unix: and the path of a socket")
+            }
+            audit.destination = named
+        }
+        audit.includesEvidence = audit.includesEvidence || flags.auditEvidence
         apps = try file?.apps ?? [.open(trust: trust.pinningHarmony(authorities: flags.roots))]
         let stores = try flags.stores.read()
         let push = try flags.stores.push()
@@ -178,7 +189,10 @@ extension ServerSettings {
         configuration.allowedUsers = unix.allowedUsers
         configuration.tls = tls?.context
         configuration.revocation = service
-        if startsServices { configuration.keyFiles = try keyFiles(reusing: earlier?.keyFiles) }
+        if startsServices {
+            configuration.keyFiles = try keyFiles(reusing: earlier?.keyFiles)
+            configuration.audit = try audit.service(reusing: earlier?.audit, StandardErrorLog())
+        }
         configuration.http = http
         configuration.admin = admin.endpoint
         return configuration

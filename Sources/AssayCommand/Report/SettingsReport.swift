@@ -33,6 +33,7 @@ extension ServerSettings {
         for (index, line) in revocation.summary.enumerated() {
             add(index == 0 ? "revocation" : "", line)
         }
+        add("audit", audit.summary)
         add("denied", "\(deniedCount) certificates or keys")
         for (index, limit) in LimitSettings.all.enumerated() {
             let value = limit.get(limits)

@@ -18,6 +18,21 @@ package struct AppendedFile: ~Copyable, Sendable {
         try SystemFile.write(bytes, to: file)
     }
 
+    /// Appends bytes from `start` on, up to what the system takes at once.
+    ///
+    /// - Returns: their number.
+    package func append(_ bytes: [UInt8], from start: Int) throws(LoopError) -> Int {
+        let count = unsafe bytes.withUnsafeBytes { bytes in
+            unsafe Glibc.write(file, bytes.baseAddress! + start, bytes.count - start)
+        }
+        if count >= 0 { return count }
+        guard errno == EINTR else { throw LoopError(code: -errno) }
+        return 0
+    }
+
+    /// The length and the identity of the file, whatever its path names now.
+    package var stamp: FileStamp? { SystemFile.stamp(of: file) }
+
     /// Drops all bytes after the first ones.
     package func truncate(to count: Int) throws(LoopError) {
         try SystemFile.truncate(file, to: count)

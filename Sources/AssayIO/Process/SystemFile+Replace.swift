@@ -13,6 +13,13 @@ package struct FileStamp: Hashable, Sendable {
         self.inode = inode
         self.changed = changed
     }
+
+    fileprivate init(_ status: stat) {
+        size = UInt64(status.st_size)
+        inode = UInt64(status.st_ino)
+        changed =
+            Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+    }
 }
 
 extension SystemFile {
@@ -24,10 +31,13 @@ extension SystemFile {
         }
         // Reading a pipe would wait.
         guard status.st_mode & S_IFMT == S_IFREG else { throw .other("it is not a file") }
-        return FileStamp(
-            size: UInt64(status.st_size), inode: UInt64(status.st_ino),
-            changed: Int64(status.st_mtim.tv_sec) * 1_000_000_000
-                + Int64(status.st_mtim.tv_nsec))
+        return FileStamp(status)
+    }
+
+    /// The stamp of an open file.
+    static func stamp(of file: Int32) -> FileStamp? {
+        var status = stat()
+        return unsafe fstat(file, &status) == 0 ? FileStamp(status) : nil
     }
 
     /// Writes a file, or replaces it in one step: a reader finds the old content or the new.

@@ -68,6 +68,8 @@ extension ServerConfiguration {
         public var revocation: RevocationService?
         /// Reads the files with keys of the apps' policies again when they change; nil without any.
         public var keyFiles: KeyFileService?
+        /// Writes a line of each answer; nil for none.
+        public var audit: AuditService?
         /// The limits of memory, time and numbers.
         public var limits: ServerLimits
         /// The version reported by Info.

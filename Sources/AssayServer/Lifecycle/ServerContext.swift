@@ -53,7 +53,9 @@ extension ServerConfiguration {
 extension ServerConfiguration.Reloadable {
     /// What the service needs of the settings.
     var service: ServiceSettings {
-        ServiceSettings(apps: apps, defaultApp: defaultApp, limits: limits, version: version)
+        ServiceSettings(
+            apps: apps, defaultApp: defaultApp, limits: limits, version: version,
+            audit: audit?.log)
     }
 
     /// What connections need of the settings.

@@ -129,6 +129,7 @@ final class WorkerLoop {
         connections.forgetPeers()
         budget.giveBackUnused()
         context.telemetry.flushFaults()
+        context.telemetry.flushAudit()
         secured.sweep()
         advance()
         // Timers run before the loop blocks: no answer can be left for the end of a turn.
@@ -203,6 +204,7 @@ final class WorkerLoop {
             secured.isIdle
         else { return }
         context.enter(.ended)
+        context.telemetry.flushAudit()
         budget.giveBackUnused()
         scheduler.stop()
         sweepTimer?.close()

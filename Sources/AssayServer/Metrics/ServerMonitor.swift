@@ -77,6 +77,8 @@ package struct ServerState: Sendable {
     package var apps: [String: AppEntry]
     /// What is known of revocation; nil where no policy uses it.
     package var revocation: RevocationReport?
+    /// The lines of the audit log; nil where it is off.
+    package var audit: AuditLog.Counts?
     /// The time of the server's clock.
     package var now: Timestamp
 }

@@ -37,8 +37,8 @@ package final class FetchRunner {
         init(_ admitted: AdmittedFetch, from flow: Flow, on loop: EventLoop) {
             self.admitted = admitted
             // Fetched answers do not count as evidence of the connection.
-            port = ReplyPort(
-                .fetch, admitted.id, from: flow, on: loop,
+            port = DecisionPort(
+                .fetch, admitted.id, of: admitted.app, from: flow, on: loop,
                 holding: Reservation(.none, for: flow.peer))
         }
 
@@ -165,7 +165,9 @@ package final class FetchRunner {
         reserve(ServerLimits.fetchStartBytes, for: entry)
         let (codecs, loop, clock) = (codecs, context.loop, context.clock)
         let runner = LoopBound(self, to: loop)
-        let work = FetchWork(admitted, now: context.now) { bytes in
+        let work = FetchWork(
+            admitted, now: context.now, isAudited: context.telemetry.audit != nil
+        ) { bytes in
             await withCheckedContinuation { waiter in
                 let isPosted = loop.post {
                     waiter.resume(returning: runner.value.hold(bytes, for: number))
@@ -213,19 +215,20 @@ package final class FetchRunner {
         entry.task?.cancel()
     }
 
-    private func didEnd(_ number: UInt64, _ answer: EncodedAnswer) {
+    private func didEnd(_ number: UInt64, _ answer: DecidedFetch) {
         guard let entry = running.removeValue(forKey: number) else { return }
-        end(entry, answer)
+        end(entry, answer.encoded, answer.line)
     }
 
     /// Gives the slot and the memory of a fetch back, and answers it, unless it has ended.
-    private func end(_ entry: Running, _ answer: EncodedAnswer) {
+    private func end(_ entry: Running, _ answer: EncodedAnswer, _ line: AuditLine? = nil) {
         guard !entry.isEnded else { return }
         all.add(-1)
         if entry.isAbandoned { all.addAbandoned(-1) }
         releaseMemory(of: entry)
         switch entry.flow.isClosed ? nil : answer {
-        case .encoded(let bytes): entry.port.answer(.fetched, bytes: bytes.count) { $0 += bytes }
+        case .encoded(let bytes):
+            entry.port.answer(.fetched(line), bytes: bytes.count) { $0 += bytes }
         case .refused(let refusal): entry.port.refuse(refusal)
         case nil: entry.port.refuse(nil)
         }
@@ -236,13 +239,15 @@ package final class FetchRunner {
 package struct FetchWork: Sendable {
     private let admitted: AdmittedFetch
     private let timeout: Duration
+    private let isAudited: Bool
     private let hold: @Sendable (Int) async -> Bool
 
     init(
-        _ admitted: AdmittedFetch, now: UInt64,
+        _ admitted: AdmittedFetch, now: UInt64, isAudited: Bool,
         holding hold: @escaping @Sendable (Int) async -> Bool
     ) {
         self.admitted = admitted
+        self.isAudited = isAudited
         self.hold = hold
         let left = admitted.deadline > now ? admitted.deadline - now : 0
         timeout = .milliseconds(Int64(left))
@@ -250,19 +255,34 @@ package struct FetchWork: Sendable {
 
     /// Fetches, and encodes the answer.
     func answer(by codecs: IdleCodecs, _ clock: @Sendable () -> Timestamp) async
-        -> EncodedAnswer
+        -> DecidedFetch
     {
         let call = admitted.call
         do throws(FetchError) {
             let found = try await admitted.fetcher.fetch(
                 CustomerQuery(call), timeout: timeout, holding: hold)
-            return codecs.lend {
-                admitted.form.encode(found, answering: admitted.id, call, at: clock(), by: $0)
+            let now = clock()
+            let encoded = codecs.lend {
+                admitted.form.encode(found, answering: admitted.id, call, at: now, by: $0)
             }
+            return DecidedFetch(encoded: encoded, line: isAudited ? line(of: found, at: now) : nil)
         } catch {
-            return .refused(ResponseHead(id: admitted.id, error))
+            return DecidedFetch(encoded: .refused(ResponseHead(id: admitted.id, error)))
         }
     }
+
+    private func line(of found: CustomerState, at now: Timestamp) -> AuditLine {
+        AuditLine(
+            .fetch, app: admitted.app.name, ResolveOutcome(found.entitlements, found.items),
+            items: found.items.count, found.entitlements, at: now)
+    }
+}
+
+/// What became of a Fetch.
+package struct DecidedFetch: Sendable {
+    let encoded: EncodedAnswer
+    /// Its line of the audit log; nil where that is off, or where the Fetch has no result.
+    var line: AuditLine?
 }
 
 extension CustomerQuery {

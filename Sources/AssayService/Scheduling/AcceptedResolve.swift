@@ -70,19 +70,34 @@ package struct ResolveWork: Sendable {
     }
 
     /// Decides what the customer owns, and encodes the answer.
-    func answer(at now: Timestamp, by codec: MessageCodec) -> (
-        EncodedAnswer, ResolveOutcome
-    ) {
+    func answer(
+        at now: Timestamp, by codec: MessageCodec, isAudited: Bool
+    ) -> DecidedResolve {
         let call = admitted.call
         // Kinds that the verification detected.
         if let problem = call.problem(of: items.compactMap(\.verification.kind)) {
-            return (.refused(.invalidQuestion(admitted.id, problem)), .refused)
+            return DecidedResolve(
+                encoded: .refused(.invalidQuestion(admitted.id, problem)), outcome: .refused)
         }
         let entitlements = Entitlements(of: items, at: call.at ?? now, policy: call.policy)
         let answer = admitted.form.encode(
             entitlements, of: items, answering: admitted.id, call, at: now, by: codec)
-        return (answer, ResolveOutcome(entitlements, items))
+        let outcome = ResolveOutcome(entitlements, items)
+        let line =
+            isAudited
+            ? AuditLine(
+                .resolve, app: admitted.app.name, outcome, items: items.count, entitlements,
+                at: now) : nil
+        return DecidedResolve(encoded: answer, outcome: outcome, line: line)
     }
+}
+
+/// What became of a Resolve.
+package struct DecidedResolve: Sendable {
+    let encoded: EncodedAnswer
+    let outcome: ResolveOutcome
+    /// Its line of the audit log; nil where that is off.
+    var line: AuditLine?
 }
 
 extension ResolveOutcome {

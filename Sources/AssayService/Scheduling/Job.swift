@@ -103,10 +103,30 @@ package final class Job: ReplyPort, @unchecked Sendable {
     /// Whether the kind is an estimate, and the verification detects it.
     var detectsKind: Bool { slot?.detectsKind ?? form.detectsKind }
 
-    /// The labels of its verification in the metrics.
-    func outcome(_ verification: borrowing Verification) -> Outcome {
+    override var subject: AuditSubject? { AuditSubject(app: app.name, kind: kind) }
+
+    /// The labels of its verification in the metrics, and its line of the audit log.
+    ///
+    /// - Parameter audit: nil where it is off.
+    func outcome(
+        _ verification: borrowing Verification, at now: Timestamp, _ audit: AuditLog?
+    ) -> Outcome {
         let detected = detectsKind ? verification.kind : nil
-        return Outcome(app: app.name, detected ?? kind, verification)
+        var outcome = Outcome(app: app.name, detected ?? kind, verification)
+        if let audit {
+            outcome.line = AuditLine(
+                outcome, verification, item: slot?.index,
+                audit.includesEvidence ? auditEvidence(outcome.kind) : nil, at: now)
+        }
+        return outcome
+    }
+
+    /// - Parameter detected: the kind that was found.
+    private func auditEvidence(_ detected: EvidenceKind) -> AuditEvidence {
+        switch evidence {
+        case .whole(let bytes): AuditEvidence(bytes.span, as: kind, detected)
+        case .receipt, .oversized: .omitted(.size)
+        }
     }
 
     /// Why the answer in the form of verifyReceipt has a status other than 0; nil for other

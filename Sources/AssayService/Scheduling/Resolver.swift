@@ -29,8 +29,9 @@ package final class Resolver {
     /// Starts a request whose items follow.
     func begin(_ admitted: AdmittedResolve, from flow: Flow) -> AcceptedResolve {
         let reservation = Reservation(.call(admitted.call), for: flow.peer)
-        let port = ReplyPort(
-            .resolve, admitted.id, from: flow, on: context.loop, holding: reservation)
+        let port = DecisionPort(
+            .resolve, admitted.id, of: admitted.app, from: flow, on: context.loop,
+            holding: reservation)
         return AcceptedResolve(admitted, port)
     }
 
@@ -79,23 +80,26 @@ package final class Resolver {
 
     /// Takes the verification of an item. After the last one, has the answer computed.
     ///
-    /// - Parameter began: when its verification began, in nanoseconds of the monotonic clock.
-    func take(_ verification: Verification, of job: Job, began: UInt64) {
+    /// - Parameters:
+    ///   - outcome: its labels, and its line of the audit log.
+    ///   - began: when its verification began, in nanoseconds of the monotonic clock.
+    func take(_ verification: Verification, _ outcome: Outcome, of job: Job, began: UInt64) {
         guard let slot = job.slot else { preconditionFailure("not an item of a Resolve") }
-        let outcome = Outcome(
-            app: job.app.name, verification.kind ?? job.kind, verification)
         context.telemetry.didVerifyItem(outcome, arrived: job.arrived, began: began)
+        job.audit(outcome.line, job.flow)
         let resolve = slot.resolve.value
         guard let work = resolve.take(verification, of: slot.index) else { return }
         let clock = context.clock
+        let isAudited = context.telemetry.audit != nil
         guard isLarge(resolve) else {
-            return deliver(codecs.lend { work.answer(at: clock(), by: $0) }, to: resolve)
+            let answer = codecs.lend { work.answer(at: clock(), by: $0, isAudited: isAudited) }
+            return deliver(answer, to: resolve)
         }
         computing += 1
         let (codecs, loop) = (codecs, context.loop)
         let mine = LoopBound((self, resolve), to: loop)
         background.submit {
-            let answer = codecs.lend { work.answer(at: clock(), by: $0) }
+            let answer = codecs.lend { work.answer(at: clock(), by: $0, isAudited: isAudited) }
             loop.post {
                 let (resolver, resolve) = mine.value
                 resolver.computing -= 1
@@ -110,13 +114,11 @@ package final class Resolver {
             || resolve.port.heldBytes > context.limits.streamedReceiptBytes
     }
 
-    private func deliver(
-        _ answer: (EncodedAnswer, ResolveOutcome), to resolve: AcceptedResolve
-    ) {
-        let (answer, outcome) = answer
-        switch answer {
+    private func deliver(_ answer: DecidedResolve, to resolve: AcceptedResolve) {
+        switch answer.encoded {
         case .encoded(let bytes):
-            resolve.port.answer(.resolved(outcome), bytes: bytes.count) { $0 += bytes }
+            let result = ReplyPort.Result.resolved(answer.outcome, answer.line)
+            resolve.port.answer(result, bytes: bytes.count) { $0 += bytes }
         case .refused(let refusal): resolve.refuse(refusal)
         }
     }

@@ -13,8 +13,8 @@ extension Scheduler {
         for detail in answers.refusedReceipts { context.telemetry.logRefusedReceipt(detail) }
         var start = 0
         for (index, end) in answers.ends.enumerated() {
-            if let item = answers.items[index] {
-                resolver.take(item, of: slice[index], began: answers.began)
+            if let item = answers.items[index], let outcome = answers.outcomes[index] {
+                resolver.take(item, outcome, of: slice[index], began: answers.began)
             } else if let outcome = answers.outcomes[index] {
                 let result = ReplyPort.Result.verified(outcome, began: answers.began)
                 let bytes = start..<end
@@ -39,7 +39,7 @@ extension Scheduler {
         _ job: Job, _ decision: Decision, at time: Timestamp, began: UInt64, ended: UInt64
     ) {
         let result = ReplyPort.Result.verified(
-            job.outcome(decision.verification), began: began)
+            job.outcome(decision.verification, at: time, context.telemetry.audit), began: began)
         if let detail = job.refusedReceipt(decision.verification, at: time) {
             context.telemetry.logRefusedReceipt(detail)
         }

@@ -72,6 +72,7 @@ extension Scheduler {
     ) {
         let work = watch.begin(at: now)
         let (clock, loop, codecs) = (context.clock, context.loop, codecs)
+        let audit = context.telemetry.audit
         let scheduler = LoopBound(self, to: loop)
         submit { cache in
             let began = loop.nanoseconds
@@ -80,7 +81,8 @@ extension Scheduler {
                 slice, at: now, unknownChains: unknownChains, cache: cache)
             let answers = codecs.lend { codec in
                 SliceAnswers(
-                    slice, verified, began: began, at: now, codec: codec, clock: loop)
+                    slice, verified, began: began, at: now, codec: codec, clock: loop,
+                    audit: audit)
             }
             loop.post {
                 scheduler.value.watch.end(work)

@@ -363,7 +363,9 @@ package final class Scheduler {
             load.add(request.work)
             let decision = verified[index].decision
             if request.slot != nil {
-                resolver.take(decision.verification, of: request, began: began)
+                let outcome = request.outcome(
+                    decision.verification, at: time, context.telemetry.audit)
+                resolver.take(decision.verification, outcome, of: request, began: began)
             } else {
                 answer(request, decision, at: time, began: began, ended: ended)
             }

@@ -30,7 +30,7 @@ package struct SliceAnswers: Sendable {
 
     init(
         _ slice: [Job], _ verifications: [PreparedVerification], began: UInt64,
-        at now: Timestamp, codec: MessageCodec, clock: EventLoop
+        at now: Timestamp, codec: MessageCodec, clock: EventLoop, audit: AuditLog?
     ) {
         precondition(slice.count == verifications.count)
         self.began = began
@@ -46,7 +46,7 @@ package struct SliceAnswers: Sendable {
                 outcomes.append(nil)
             } else {
                 let decision = verified[index].decision
-                outcomes.append(request.outcome(decision.verification))
+                outcomes.append(request.outcome(decision.verification, at: now, audit))
                 load.add(request.work)
                 if let detail = request.refusedReceipt(decision.verification, at: now) {
                     refusedReceipts.append(detail)

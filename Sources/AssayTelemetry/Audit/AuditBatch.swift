@@ -1,0 +1,71 @@
+import AssayBytes
+import AssayModels
+
+/// The lines of one worker until it hands them over. Belongs to the loop's thread.
+final class AuditBatch {
+    let log: AuditLog
+    private var bytes: [UInt8] = []
+    private var lines = 0
+    /// The second of the last line, which is mostly that of the next one, in seconds since 1970;
+    /// and its text up to the point.
+    private var second: (number: Int64, text: [UInt8])?
+
+    init(_ log: AuditLog) { self.log = log }
+
+    /// Adds a line, with its place: the number of a connection, if it is known, and the request's.
+    func add(_ line: AuditLine, connection: UInt64?, request: UInt64) {
+        // Moved out, so that Swift does not check the exclusivity of each access.
+        var text: [UInt8] = []
+        swap(&text, &bytes)
+        if text.isEmpty { text.reserveCapacity(AuditLimits.gatheredBytes) }
+        text.append("{\"time\":\"")
+        append(line.time, to: &text)
+        if let connection {
+            text.append("\",\"connection\":")
+            text.append(connection)
+            text.append(",\"request\":")
+        } else {
+            text.append("\",\"request\":")
+        }
+        text.append(request)
+        text.append(",")
+        // The members without their brace.
+        line.json.span.extracting(1..<line.json.count).copy(to: &text, at: text.count)
+        text.append("\n")
+        swap(&text, &bytes)
+        lines += 1
+        if bytes.count >= AuditLimits.gatheredBytes { flush() }
+    }
+
+    /// Hands the lines over.
+    func flush() {
+        guard lines > 0 else { return }
+        log.add(AuditLog.Chunk(bytes: bytes, lines: lines))
+        (bytes, lines) = ([], 0)
+    }
+
+    /// Appends a time of RFC 3339 with milliseconds.
+    private func append(_ time: Timestamp, to text: inout [UInt8]) {
+        let (number, rest) = time.milliseconds.quotientAndRemainder(dividingBy: 1000)
+        // No clock of a server shows a time before 1970.
+        guard rest >= 0 else { return text.append(contentsOf: time.rfc3339Milliseconds.utf8) }
+        if second?.number != number {
+            second = (number, Array(time.rfc3339Milliseconds.utf8.dropLast(4)))
+        }
+        if let second { text += second.text }
+        text.append(UInt8(ascii: "0") + UInt8(rest / 100))
+        text.append(UInt8(ascii: "0") + UInt8(rest / 10 % 10))
+        text.append(UInt8(ascii: "0") + UInt8(rest % 10))
+        text.append(UInt8(ascii: "Z"))
+    }
+}
+
+extension [UInt8] {
+    @inline(__always)
+    fileprivate mutating func append(_ text: StaticString) { text.bytes.copy(to: &self, at: count) }
+
+    fileprivate mutating func append(_ number: UInt64) {
+        let text = String(number)
+        text.utf8Span.span.copy(to: &self, at: count)
+    }
+}

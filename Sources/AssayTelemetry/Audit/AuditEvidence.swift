@@ -1,0 +1,69 @@
+import AssayBytes
+package import AssayModels
+
+/// Evidence in the form in which the audit keeps it. None that can contain a secret is made into
+/// text.
+package enum AuditEvidence: Sendable {
+    case text(String)
+    /// Octets that are no text, in Base64.
+    case encoded([UInt8])
+    case omitted(Reason)
+
+    /// Why evidence is not in its line.
+    package enum Reason: String, Sendable {
+        /// It is above the limit, or was verified as it arrived and not kept.
+        case size
+        /// A version 1 notification contains the app's shared secret.
+        case secret
+    }
+
+    /// - Parameter kinds: what the caller named and what was detected.
+    package init(_ bytes: Span<UInt8>, as kinds: EvidenceKind...) {
+        guard bytes.count <= AuditLimits.evidenceBytes else {
+            self = .omitted(.size)
+            return
+        }
+        // Other JSON with this member is mostly a version 1 notification under a wrong name.
+        guard !kinds.contains(.notificationV1), !bytes.containsPassword else {
+            self = .omitted(.secret)
+            return
+        }
+        self =
+            String(validating: bytes.array, as: UTF8.self).map { .text($0) }
+            ?? .encoded(Base64.encode(bytes))
+    }
+
+    /// Bytes that its line needs for it, unless characters are escaped.
+    var bytes: Int {
+        switch self {
+        case .text(let text): text.utf8.count
+        case .encoded(let text): text.count
+        case .omitted: 0
+        }
+    }
+
+    func write(to line: inout JSONWriter) {
+        switch self {
+        case .text(let text): line.member("evidence", text)
+        case .encoded(let text):
+            line.member("evidenceBase64", String(decoding: text, as: UTF8.self))
+        case .omitted(let reason): line.member("evidenceOmitted", reason.rawValue)
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// Whether there is the member with the shared secret, as Apple writes it. Tokens and Base64
+    /// have no quotes, so for most evidence there is nothing to compare.
+    fileprivate var containsPassword: Bool {
+        let name: StaticString = "password\""
+        let size = name.bytes.count
+        var start = 0
+        while let quote = firstIndex(of: UInt8(ascii: "\""), from: start) {
+            start = quote + 1
+            guard start + size <= count else { return false }
+            if extracting(start..<start + size).equals(name.bytes) { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,95 @@
+import AssayBytes
+import AssayModels
+import AssayWire
+import Testing
+
+@testable import AssayServer
+@testable import AssayService
+@testable import AssayTelemetry
+
+/// Lines of the audit log, without a server.
+@Suite struct AuditLineTests {
+    private static func json(_ evidence: AuditEvidence) -> String {
+        var writer = JSONWriter(escaping: .unprintable)
+        writer.object { evidence.write(to: &$0) }
+        return String(decoding: writer.text, as: UTF8.self)
+    }
+
+    @Test("evidence is text or Base64, up to a limit, and without secrets")
+    func evidence() {
+        let octets: [UInt8] = [0x30, 0x80, 0xFF]
+        let named = Array(#"{"password":"secret","notification_type":"DID_RENEW"}"#.utf8)
+        let large = [UInt8](repeating: UInt8(ascii: "a"), count: 64 << 10)
+        let table: [([UInt8], EvidenceKind, String)] = [
+            (Array("a.b.c".utf8), .transaction, #"{"evidence":"a.b.c"}"#),
+            (Array(#"{"a":"\u1"}"#.utf8), .googlePurchase, #"{"evidence":"{\"a\":\"\\u1\"}"}"#),
+            (octets, .appReceipt, #"{"evidenceBase64":"MID/"}"#),
+            (named, .notificationV1, #"{"evidenceOmitted":"secret"}"#),
+            (named, .transaction, #"{"evidenceOmitted":"secret"}"#),
+            (Array("{}".utf8), .notificationV1, #"{"evidenceOmitted":"secret"}"#),
+            (Array(#"{"passwords":1}"#.utf8), .transaction, #"{"evidence":"{\"passwords\":1}"}"#),
+            (large + [0], .transaction, #"{"evidenceOmitted":"size"}"#),
+        ]
+        for (bytes, kind, expected) in table {
+            #expect(Self.json(AuditEvidence(bytes.span, as: kind, kind)) == expected)
+        }
+        let longest = Self.json(AuditEvidence(large.span, as: .transaction))
+        #expect(longest.utf8.count == large.count + 15)
+    }
+
+    @Test("refusals of one read that are alike share a line, which has their number")
+    func alike() {
+        let log = AuditLog()
+        let batch = AuditBatch(log)
+        let refusal = ResponseHead.overloaded(9, retryAfter: 4)
+        batch.add(
+            AuditLine(.verify, nil, refusal, count: 3, at: Minted.now), connection: nil, request: 9)
+        batch.flush()
+        batch.flush()
+        let chunks = log.take()
+        #expect(
+            String(decoding: chunks.flatMap(\.bytes), as: UTF8.self)
+                == #"{"time":"\#(Minted.now.rfc3339Milliseconds)","request":9,"call":"Verify","#
+                + #""status":"ResourceExhausted","reason":"overloaded","requests":3}"# + "\n")
+        #expect(chunks.map(\.lines) == [1])
+    }
+
+    @Test("times are those of RFC 3339, whatever the second before was")
+    func times() {
+        let log = AuditLog()
+        let batch = AuditBatch(log)
+        let second = Minted.now.milliseconds / 1000 * 1000
+        let times = [0, 7, 99, 999, 1000, 60_010, -1].map {
+            Timestamp(milliseconds: second + $0)
+        }
+        for time in times {
+            let refusal = ResponseHead.overloaded(9, retryAfter: 4)
+            batch.add(
+                AuditLine(.verify, nil, refusal, count: 1, at: time), connection: 3, request: 9)
+        }
+        batch.flush()
+        let text = String(decoding: log.take().flatMap(\.bytes), as: UTF8.self)
+        let begins = times.map {
+            #"{"time":"\#($0.rfc3339Milliseconds)","connection":3,"request":9,"call""#
+        }
+        let lines = text.split(separator: "\n")
+        #expect(lines.count == times.count)
+        for (line, begin) in zip(lines, begins) { #expect(line.hasPrefix(begin)) }
+    }
+
+    @Test("much is handed over at once, and the rest with the sweep")
+    func gathers() {
+        let log = AuditLog()
+        let batch = AuditBatch(log)
+        let line = AuditLine(.verify, nil, .overloaded(9, retryAfter: 4), count: 1, at: Minted.now)
+        var count = 0
+        while log.take().isEmpty {
+            batch.add(line, connection: 1, request: 2)
+            count += 1
+        }
+        #expect(AuditLimits.gatheredBytes / (line.json.count + 80) < count)
+        #expect(count <= AuditLimits.gatheredBytes / line.json.count)
+        batch.flush()
+        #expect(log.take().isEmpty)
+    }
+}
