@@ -338,7 +338,7 @@ let package = Package(
             name: "AssayCommandTests",
             dependencies: [
                 "AssayCommand", "AssayCommandLine", "Assay", "AssayBytes", "AssayIO",
-                "AssayModels", "AssayServer", "AssayStore", "TestSupport",
+                "AssayMint", "AssayModels", "AssayServer", "AssayStore", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),

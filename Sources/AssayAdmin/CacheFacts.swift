@@ -20,6 +20,8 @@ struct CacheFacts {
     private(set) var roots: [TrustAnchor] = []
     /// Fingerprints of roots that are not Apple's and can validate Production evidence.
     private(set) var foreignProductionRoots: Set<String> = []
+    /// When the first pinned root ends that is not for development alone; nil without any.
+    private(set) var firstRootEnd: Timestamp?
     private(set) var verifiers = 0
 
     init(_ apps: [String: AppEntry]) {
@@ -48,6 +50,8 @@ struct CacheFacts {
         keyTables += statistics.keyTables
         issuerTables += statistics.issuerTables
         chains += statistics.chains
+        let ends = verifier.trust.allAnchors.filter { !$0.development }.map(\.notAfter)
+        firstRootEnd = (ends + (firstRootEnd.map { [$0] } ?? [])).min()
         for anchor in verifier.trust.anchors
         where !roots.contains(where: { $0.fingerprint == anchor.fingerprint }) {
             roots.append(anchor)

@@ -301,6 +301,10 @@ struct MetricsPage {
                 )
             })
         out.metric(
+            "assay_first_root_end_seconds_left", .gauge,
+            "Seconds until the first pinned root expires that is not for development.",
+            caches.firstRootEnd.map { [([], Double($0.seconds - state.now.seconds))] } ?? [])
+        out.metric(
             "assay_foreign_production_roots", .gauge,
             "Pinned roots other than Apple's that can validate Production evidence.",
             Double(caches.foreignProductionRoots.count))

@@ -55,7 +55,10 @@ struct AssayTool: CommandLineTool {
                 ]),
             CommandGroup(
                 name: "Serve",
-                subcommands: [ServeCommand.self, HealthCommand.self, RevocationCommand.self]),
+                subcommands: [
+                    ServeCommand.self, HealthCommand.self, RevocationCommand.self,
+                    RootsCommand.self,
+                ]),
             CommandGroup(
                 name: "Ask Apple",
                 subcommands: [FetchCommand.self, ApiCommand.self, SignCommand.self]),

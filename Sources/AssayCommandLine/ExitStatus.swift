@@ -5,6 +5,8 @@ package import AssayIO
 package enum ExitStatus {
     package static let refused = ExitCode(1)
     package static let trouble = ExitCode(2)
+    /// What was checked can't wait.
+    package static let urgent = ExitCode(3)
     /// The reader of standard output has closed it: the status that a shell reports for SIGPIPE.
     package static let brokenPipe = ExitCode(128 + 13)
 

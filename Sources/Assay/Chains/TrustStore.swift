@@ -9,6 +9,8 @@ public struct TrustStore: Sendable {
     /// The pinned roots of Huawei's HarmonyOS. They are not good for Apple's evidence, nor Apple's
     /// roots for HarmonyOS.
     public private(set) var harmonyAnchors: [TrustAnchor] = []
+    /// All pinned certificates, of whatever store.
+    package var allAnchors: [TrustAnchor] { anchors + harmonyAnchors }
     /// Certificates and keys that are refused wherever they occur (CERTIFICATE_REVOKED): SHA-256
     /// of a certificate, of its TBSCertificate or of its SubjectPublicKeyInfo. A certificate's
     /// fingerprint matches both forms of its ECDSA signature.
@@ -182,10 +184,15 @@ public struct TrustAnchor: Sendable {
     }
 
     /// Whether both verify the same certificates: they are the same root, or a renewed one.
-    func hasNameAndKey(of other: TrustAnchor) -> Bool {
+    package func hasNameAndKey(of other: TrustAnchor) -> Bool {
+        let (mine, others) = (certificate, other.certificate)
+        return hasName(of: other)
+            && mine.der[mine.publicKey.range] == others.der[others.publicKey.range]
+    }
+
+    package func hasName(of other: TrustAnchor) -> Bool {
         let (mine, others) = (certificate, other.certificate)
         return mine.der[mine.subject] == others.der[others.subject]
-            && mine.der[mine.publicKey.range] == others.der[others.publicKey.range]
     }
 
     var hasUsableKey: Bool {
