@@ -148,12 +148,9 @@ extension Entitlements {
     /// The products that unlock something, each with its end.
     var products: [(product: String, until: Timestamp?)] {
         apps.flatMap { app in
-            app.subscriptionGroups.map(\.deciding).filter {
-                $0.isEntitled && !$0.belongsToAnotherAccount
-            }
-            .map { ($0.productId ?? "", $0.entitledUntil) }
-                + (app.nonConsumables + app.nonRenewing)
-                .filter { $0.isEntitled && !$0.belongsToAnotherAccount }
+            app.subscriptionGroups.map(\.deciding).filter(\.isEntitled)
+                .map { ($0.productId ?? "", $0.entitledUntil) }
+                + (app.nonConsumables + app.nonRenewing).filter(\.isEntitled)
                 .map { ($0.productId, $0.entitledUntil) }
         }
     }
