@@ -23,6 +23,10 @@ package protocol AnswerForm: Sendable {
         at now: Timestamp, by codec: MessageCodec, to output: inout [UInt8]
     ) throws(AnswerFault)
 
+    /// How the answer to a verification is completed with what the App Store says; nil where it
+    /// needs nothing of it.
+    func completion(of verification: Verification) -> (any StoreCompletion)?
+
     /// Encodes the answer to a Resolve.
     func encode(
         _ entitlements: Entitlements, of items: [EvidenceItem], answering id: UInt64,
@@ -34,6 +38,27 @@ package protocol AnswerForm: Sendable {
         _ found: CustomerState, answering id: UInt64, _ call: FetchCall, at now: Timestamp,
         by codec: MessageCodec
     ) -> EncodedAnswer
+}
+
+extension AnswerForm {
+    package func completion(of verification: Verification) -> (any StoreCompletion)? { nil }
+}
+
+/// Makes the answer to a receipt from its verification, and from what the App Store says of its
+/// customer. Any thread can use it.
+package protocol StoreCompletion: Sendable {
+    /// What to ask.
+    var query: CustomerQuery { get }
+
+    /// The answer.
+    ///
+    /// - Parameters:
+    ///   - found: nil if the App Store does not know the transaction.
+    ///   - receipt: the receipt as it was sent; nil if it was not kept.
+    func answer(_ found: CustomerState?, receipt: [UInt8]?, at now: Timestamp) -> [UInt8]
+
+    /// The answer where the App Store did not say what it knows.
+    func answer(_ failure: ResponseHead) -> [UInt8]
 }
 
 /// Why a request that was verified has no result.

@@ -1,4 +1,5 @@
 import AssayIO
+import AssayModels
 package import AssayTelemetry
 import AssayWire
 
@@ -153,17 +154,27 @@ package class ReplyPort: @unchecked Sendable {
     }
 }
 
-/// The port of a request for a decision, which is no job itself.
+/// The port of a request that is no job itself, or no longer one.
 final class DecisionPort: ReplyPort, @unchecked Sendable {
     private let app: AppEntry
+    private let kind: EvidenceKind?
 
+    /// Accepts a request for a decision.
     init(
         _ call: CallLabel, _ id: UInt64, of app: AppEntry, from flow: Flow, on loop: EventLoop,
         holding reservation: consuming Reservation
     ) {
         self.app = app
+        kind = nil
         super.init(call, id, from: flow, on: loop, holding: reservation)
     }
 
-    override var subject: AuditSubject? { AuditSubject(app: app.name, kind: nil) }
+    /// Takes the place of a job that is verified, and answers later. On the loop's thread.
+    init(replacing job: Job) {
+        app = job.app
+        kind = job.kind
+        super.init(replacing: job)
+    }
+
+    override var subject: AuditSubject? { AuditSubject(app: app.name, kind: kind) }
 }

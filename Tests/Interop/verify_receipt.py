@@ -100,4 +100,5 @@ def main():
     paths(token)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -38,7 +38,7 @@ extension LocalStore {
             }
         }
         let body = verifyReceiptResponse(
-            for: verification, to: query, requestDate: now, known: known)
+            for: verification, to: query, requestDate: now, known: known, source: nil)
         return (StoreResponse(body: body), detail)
     }
 

@@ -20,6 +20,12 @@ public final class AppEntry: Sendable {
     public let secrets: AppSecrets
     /// Asks the App Store for the app's customers; nil: Fetch is off.
     public let fetcher: (any Fetcher)?
+    /// Asks the App Store for the customer of a receipt that verifyReceipt verifies. Where the
+    /// clients of Fetch need a key, those of verifyReceipt need a password: otherwise a key would
+    /// be worth nothing to a client that holds a receipt.
+    var receiptFetcher: (any Fetcher)? {
+        secrets.fetchKeys.isEmpty || secrets.sharedSecret != nil ? fetcher : nil
+    }
     /// Signs for Apple with the app's keys; nil: signing is off.
     public let signer: (any RequestSigner)?
     /// The entry's name in the configuration of its server, a label of metrics. Empty until a

@@ -26,7 +26,11 @@ package final class FetchRunner {
 
     private final class Running {
         let port: ReplyPort
-        let admitted: AdmittedFetch
+        /// Milliseconds of the loop's clock after which the client no longer waits.
+        let deadline: UInt64
+        /// The receipt whose answer it completes, and what that answer counts as; nil for a request
+        /// to fetch.
+        let receipt: (lookup: ReceiptLookup, result: ReplyPort.Result)?
         var task: Task<Void, Never>?
         /// Bytes that it has reserved.
         var held = 0
@@ -34,14 +38,20 @@ package final class FetchRunner {
         /// the answer, or has closed: its fetch gives way to others when the slots are full.
         var isAbandoned = false
 
-        init(_ admitted: AdmittedFetch, from flow: Flow, on loop: EventLoop) {
-            self.admitted = admitted
-            // Fetched answers do not count as evidence of the connection.
-            port = DecisionPort(
-                .fetch, admitted.id, of: admitted.app, from: flow, on: loop,
-                holding: Reservation(.none, for: flow.peer))
+        init(
+            _ port: ReplyPort, deadline: UInt64,
+            completing receipt: (lookup: ReceiptLookup, result: ReplyPort.Result)? = nil
+        ) {
+            self.port = port
+            self.deadline = deadline
+            self.receipt = receipt
         }
 
+        /// Bytes that it reserves at its start.
+        var startBytes: Int {
+            ServerLimits.fetchStartBytes + (receipt?.lookup.receipt?.count ?? 0)
+        }
+        var id: UInt64 { port.id }
         var flow: Flow { port.flow }
         var peer: Peer { flow.peer }
         /// Whether it is answered, or dropped.
@@ -106,7 +116,7 @@ package final class FetchRunner {
         let oldest = running.filter { !$0.value.isEnded && $0.value.isAbandoned }
             .min { $0.key < $1.key }
         guard let entry = oldest?.value else { return false }
-        cancel(entry, .tooManyFetches(entry.admitted.id, limit: limit))
+        cancel(entry, .tooManyFetches(entry.id, limit: limit))
         return true
     }
 
@@ -142,10 +152,10 @@ package final class FetchRunner {
     private func hold(_ bytes: Int, for number: UInt64) -> Bool {
         guard let entry = running[number], !entry.isEnded else { return false }
         // The answers, and what is parsed of them.
-        let wanted = ServerLimits.fetchStartBytes + 2 * min(max(bytes, 0), Int.max / 4)
+        let wanted = entry.startBytes + 2 * min(max(bytes, 0), Int.max / 4)
         guard wanted > entry.held else { return true }
         guard canHold(wanted - entry.held, for: entry.peer) else {
-            cancel(entry, .memoryExhausted(entry.admitted.id, canFit: wanted <= heldLimit))
+            cancel(entry, .memoryExhausted(entry.id, canFit: wanted <= heldLimit))
             return false
         }
         reserve(wanted - entry.held, for: entry)
@@ -156,17 +166,43 @@ package final class FetchRunner {
 
     /// Starts a fetch.
     func start(_ admitted: AdmittedFetch, from flow: Flow) {
+        // Fetched answers do not count as evidence of the connection.
+        let port = DecisionPort(
+            .fetch, admitted.id, of: admitted.app, from: flow, on: context.loop,
+            holding: Reservation(.none, for: flow.peer))
+        start(Running(port, deadline: admitted.deadline), .call(admitted))
+    }
+
+    /// Has the App Store asked for the answer to a verified receipt. The lookup has the limits of a
+    /// fetch.
+    func start(_ lookup: ReceiptLookup, for job: Job, _ result: ReplyPort.Result) {
+        let (flow, id) = (job.flow, job.id)
+        guard !flow.hasClientLeft else { return job.refuse(.fetchAbandoned(id)) }
+        guard admits(from: flow) else {
+            return job.refuse(.tooManyFetches(id, limit: limit))
+        }
+        let deadline = context.now + UInt64(context.limits.fetchTimeoutMilliseconds)
+        // The port of the request, without its evidence.
+        let entry = Running(
+            DecisionPort(replacing: job), deadline: deadline, completing: (lookup, result))
+        guard canHold(entry.startBytes, for: flow.peer) else {
+            return entry.port.refuse(.memoryExhausted(id))
+        }
+        start(entry, .receipt(lookup))
+    }
+
+    private func start(_ entry: Running, _ purpose: FetchWork.Purpose) {
         freeSlot()
         lastNumber += 1
         let number = lastNumber
-        let entry = Running(admitted, from: flow, on: context.loop)
         running[number] = entry
         all.add(1)
-        reserve(ServerLimits.fetchStartBytes, for: entry)
+        reserve(entry.startBytes, for: entry)
         let (codecs, loop, clock) = (codecs, context.loop, context.clock)
         let runner = LoopBound(self, to: loop)
         let work = FetchWork(
-            admitted, now: context.now, isAudited: context.telemetry.audit != nil
+            purpose, deadline: entry.deadline, now: context.now,
+            isAudited: context.telemetry.audit != nil
         ) { bytes in
             await withCheckedContinuation { waiter in
                 let isPosted = loop.post {
@@ -186,9 +222,9 @@ package final class FetchRunner {
     func sweep() {
         for entry in running.values
         where !entry.isEnded
-            && entry.admitted.deadline + Self.graceMilliseconds <= context.now
+            && entry.deadline + Self.graceMilliseconds <= context.now
         {
-            cancel(entry, .fetchTimedOut(entry.admitted.id))
+            cancel(entry, .fetchTimedOut(entry.id))
         }
     }
 
@@ -198,15 +234,15 @@ package final class FetchRunner {
     /// Cancels the fetches of a connection that has closed, or whose client has left.
     func cancel(of flow: Flow) {
         for entry in running.values where entry.flow === flow && !entry.isEnded {
-            cancel(entry, .fetchAbandoned(entry.admitted.id))
+            cancel(entry, .fetchAbandoned(entry.id))
         }
     }
 
     /// Ends the fetches of a connection that were given up.
     func cancelGivenUp(of flow: Flow) {
         for entry in running.values
-        where entry.flow === flow && !entry.isEnded && flow.hasGivenUp(entry.admitted.id) {
-            cancel(entry, .fetchAbandoned(entry.admitted.id))
+        where entry.flow === flow && !entry.isEnded && flow.hasGivenUp(entry.id) {
+            cancel(entry, .fetchAbandoned(entry.id))
         }
     }
 
@@ -228,28 +264,40 @@ package final class FetchRunner {
         releaseMemory(of: entry)
         switch entry.flow.isClosed ? nil : answer {
         case .encoded(let bytes):
-            entry.port.answer(.fetched(line), bytes: bytes.count) { $0 += bytes }
-        case .refused(let refusal): entry.port.refuse(refusal)
+            let result = entry.receipt?.result ?? .fetched(line)
+            entry.port.answer(result, bytes: bytes.count) { $0 += bytes }
+        case .refused(let refusal):
+            guard let (lookup, result) = entry.receipt else { return entry.port.refuse(refusal) }
+            // The receipt is verified: its form says that its customer is not known.
+            context.telemetry.logRefusedReceipt(refusal.message)
+            let failure = lookup.completion.answer(refusal)
+            entry.port.answer(result, bytes: failure.count) { $0 += failure }
         case nil: entry.port.refuse(nil)
         }
     }
 }
 
 /// What a fetch needs, on any thread.
-package struct FetchWork: Sendable {
-    private let admitted: AdmittedFetch
+struct FetchWork: Sendable {
+    /// What is fetched for.
+    enum Purpose: Sendable {
+        case call(AdmittedFetch)
+        case receipt(ReceiptLookup)
+    }
+
+    private let purpose: Purpose
     private let timeout: Duration
     private let isAudited: Bool
     private let hold: @Sendable (Int) async -> Bool
 
     init(
-        _ admitted: AdmittedFetch, now: UInt64, isAudited: Bool,
+        _ purpose: Purpose, deadline: UInt64, now: UInt64, isAudited: Bool,
         holding hold: @escaping @Sendable (Int) async -> Bool
     ) {
-        self.admitted = admitted
+        self.purpose = purpose
         self.isAudited = isAudited
         self.hold = hold
-        let left = admitted.deadline > now ? admitted.deadline - now : 0
+        let left = deadline > now ? deadline - now : 0
         timeout = .milliseconds(Int64(left))
     }
 
@@ -257,6 +305,17 @@ package struct FetchWork: Sendable {
     func answer(by codecs: IdleCodecs, _ clock: @Sendable () -> Timestamp) async
         -> DecidedFetch
     {
+        switch purpose {
+        case .call(let admitted): await answer(admitted, by: codecs, clock)
+        case .receipt(let lookup):
+            DecidedFetch(
+                encoded: await lookup.answer(within: timeout, holding: hold, clock))
+        }
+    }
+
+    private func answer(
+        _ admitted: AdmittedFetch, by codecs: IdleCodecs, _ clock: @Sendable () -> Timestamp
+    ) async -> DecidedFetch {
         let call = admitted.call
         do throws(FetchError) {
             let found = try await admitted.fetcher.fetch(
@@ -265,16 +324,14 @@ package struct FetchWork: Sendable {
             let encoded = codecs.lend {
                 admitted.form.encode(found, answering: admitted.id, call, at: now, by: $0)
             }
-            return DecidedFetch(encoded: encoded, line: isAudited ? line(of: found, at: now) : nil)
+            guard isAudited else { return DecidedFetch(encoded: encoded) }
+            let line = AuditLine(
+                .fetch, app: admitted.app.name, ResolveOutcome(found.entitlements, found.items),
+                items: found.items.count, found.entitlements, at: now)
+            return DecidedFetch(encoded: encoded, line: line)
         } catch {
             return DecidedFetch(encoded: .refused(ResponseHead(id: admitted.id, error)))
         }
-    }
-
-    private func line(of found: CustomerState, at now: Timestamp) -> AuditLine {
-        AuditLine(
-            .fetch, app: admitted.app.name, ResolveOutcome(found.entitlements, found.items),
-            items: found.items.count, found.entitlements, at: now)
     }
 }
 

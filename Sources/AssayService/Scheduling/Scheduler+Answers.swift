@@ -17,6 +17,11 @@ extension Scheduler {
                 resolver.take(item, outcome, of: slice[index], began: answers.began)
             } else if let outcome = answers.outcomes[index] {
                 let result = ReplyPort.Result.verified(outcome, began: answers.began)
+                if let lookup = answers.lookups[index] {
+                    fetches.start(lookup, for: slice[index], result)
+                    start = end
+                    continue
+                }
                 let bytes = start..<end
                 slice[index].answer(result, at: now, bytes: bytes.count) {
                     output throws(AnswerFault) in
@@ -42,6 +47,9 @@ extension Scheduler {
             job.outcome(decision.verification, at: time, context.telemetry.audit), began: began)
         if let detail = job.refusedReceipt(decision.verification, at: time) {
             context.telemetry.logRefusedReceipt(detail)
+        }
+        if let lookup = job.lookup(decision.verification) {
+            return fetches.start(lookup, for: job, result)
         }
         job.answer(result, at: ended) { output throws(AnswerFault) in
             try job.form.append(

@@ -20,6 +20,9 @@ package struct SliceAnswers: Sendable {
     /// The verifications of items of Resolve requests, by index in the slice. They have no bytes
     /// here: their answer needs the other items.
     private(set) var items: [Int: Verification] = [:]
+    /// What the App Store is asked for the answers to receipts, by index in the slice. They have
+    /// no bytes here.
+    private(set) var lookups: [Int: ReceiptLookup] = [:]
     /// Why requests have no result, by index in the slice.
     private(set) var faults: [Int: AnswerFault] = [:]
     /// Why answers in the form of verifyReceipt have a status other than 0.
@@ -53,6 +56,8 @@ package struct SliceAnswers: Sendable {
                 }
                 if request.slot != nil {
                     items[index] = decision.verification
+                } else if let lookup = request.lookup(decision.verification) {
+                    lookups[index] = lookup
                 } else {
                     let start = bytes.count
                     do throws(AnswerFault) {

@@ -118,6 +118,11 @@ extension HTTPResponseStyle: AnswerForm {
         }
     }
 
+    func completion(of verification: Verification) -> (any StoreCompletion)? {
+        guard case .apple(let query) = content else { return nil }
+        return VerifyReceiptCompletion(of: verification, to: query)
+    }
+
     func encode(
         _ entitlements: Entitlements, of items: [EvidenceItem], answering id: UInt64,
         _ call: ResolveCall, at now: Timestamp, by codec: MessageCodec
@@ -207,7 +212,7 @@ extension HTTPResponseStyle {
 
 extension [UInt8] {
     /// JSON as a line.
-    fileprivate var line: [UInt8] {
+    var line: [UInt8] {
         var line = self
         line.append(UInt8(ascii: "\n"))
         return line

@@ -35,14 +35,16 @@ extension InAppPurchaseReceipt {
         originalTransactionId = transaction.originalTransactionId
         purchaseDate = transaction.purchaseDate
         originalPurchaseDate = transaction.originalPurchaseDate
-        expiresDate = transaction.expiresDate
+        // A receipt has an end of subscriptions that renew alone.
+        let renews = transaction.type.map { $0 == .autoRenewableSubscription } ?? true
+        expiresDate = renews ? transaction.expiresDate : nil
         productType = transaction.type.flatMap(InAppProductType.init)
         webOrderLineItemId = transaction.webOrderLineItemId.flatMap { Int64($0) }
         if webOrderLineItemId == 0 { webOrderLineItemId = nil }
-        let isIntroductory = transaction.offerType == .introductory
-        isTrialPeriod = isIntroductory && transaction.offerDiscountType == .freeTrial
+        isTrialPeriod = transaction.isFreeTrial
         if expiresDate != nil {
-            isInIntroOfferPeriod = isIntroductory && transaction.offerDiscountType != .freeTrial
+            isInIntroOfferPeriod =
+                transaction.offerType == .introductory && !transaction.isFreeTrial
         }
         if transaction.offerType == .promotional {
             promotionalOfferId = transaction.offerIdentifier
@@ -56,6 +58,14 @@ extension InAppPurchaseReceipt {
     /// Whether the record is of a subscription that renews. Others have no end in a receipt.
     package var isAutoRenewable: Bool {
         expiresDate != nil || productType == .autoRenewableSubscription
+    }
+}
+
+extension JWSTransactionDecodedPayload {
+    /// Older payloads name the offer but not its payment mode.
+    fileprivate var isFreeTrial: Bool {
+        guard offerType == .introductory else { return false }
+        return offerDiscountType.map { $0 == .freeTrial } ?? (price == 0)
     }
 }
 
@@ -96,20 +106,24 @@ package struct LatestTransactionReceipt: Sendable {
 
 /// What the App Store knows beside an app receipt of a customer.
 package struct LatestReceipt: Sendable {
-    /// The newest receipt, in base64.
+    /// The newest receipt, in base64; empty if it is not at hand.
     package var receipt: [UInt8]
     /// The customer's transactions, in any order.
     package var transactions: [LatestReceiptInfo]
     /// The renewal of each subscription.
     package var renewals: [JWSRenewalInfoDecodedPayload]
 
+    /// The number of transactions to list, the newest; nil for all.
+    package var limit: Int?
+
     package init(
         receipt: [UInt8], transactions: [LatestReceiptInfo],
-        renewals: [JWSRenewalInfoDecodedPayload]
+        renewals: [JWSRenewalInfoDecodedPayload], limit: Int? = Self.largestList
     ) {
         self.receipt = receipt
         self.transactions = transactions
         self.renewals = renewals
+        self.limit = limit
     }
 
     /// Whether the customer has an auto-renewable subscription: by Apple's documentation,
@@ -125,15 +139,20 @@ extension JSONWriter {
     package mutating func members(of latest: LatestReceipt, excludingOld: Bool = false) {
         let list = LatestReceiptInfo.list(
             latest.transactions, excludingOld: excludingOld, isOldestFirst: false)
-        array("latest_receipt_info") { array in
-            for entry in list.prefix(LatestReceipt.largestList) {
-                array.object { $0.members(of: entry) }
-            }
+        member(listing: list.prefix(latest.limit ?? list.count))
+        if !latest.receipt.isEmpty {
+            member("latest_receipt", String(decoding: latest.receipt, as: UTF8.self))
         }
-        member("latest_receipt", String(decoding: latest.receipt, as: UTF8.self))
         guard !latest.renewals.isEmpty else { return }
         array("pending_renewal_info") { list in
             for renewal in latest.renewals { list.object { $0.members(of: renewal) } }
+        }
+    }
+
+    /// Writes `latest_receipt_info`.
+    mutating func member(listing entries: some Sequence<LatestReceiptInfo>) {
+        array("latest_receipt_info") { array in
+            for entry in entries { array.object { $0.members(of: entry) } }
         }
     }
 
@@ -162,20 +181,23 @@ extension JSONWriter {
         member("app_account_token", entry.appAccountToken)
     }
 
-    /// Writes an entry of `pending_renewal_info`.
+    /// Writes an entry of `pending_renewal_info`, in Apple's order.
     private mutating func members(of renewal: JWSRenewalInfoDecodedPayload) {
+        let intent = renewal.expirationIntent
+        let isRetried = renewal.isInBillingRetryPeriod == true
+        member("expiration_intent", intent.map { String($0.rawValue) })
+        dates("grace_period_expires_date", renewal.gracePeriodExpiresDate)
         member("auto_renew_product_id", renewal.autoRenewProductId)
+        // Apple says so of subscriptions whose period is over.
+        if intent != nil || isRetried {
+            member("is_in_billing_retry_period", isRetried ? "1" : "0")
+        }
         member("product_id", renewal.productId)
         member("original_transaction_id", renewal.originalTransactionId)
         member("auto_renew_status", renewal.autoRenewStatus.map { String($0.rawValue) })
-        member("expiration_intent", renewal.expirationIntent.map { String($0.rawValue) })
-        if renewal.isInBillingRetryPeriod != nil || renewal.expirationIntent != nil {
-            let isRetried = renewal.isInBillingRetryPeriod == true
-            member("is_in_billing_retry_period", isRetried ? "1" : "0")
-        }
-        dates("grace_period_expires_date", renewal.gracePeriodExpiresDate)
         if let status = renewal.priceIncreaseStatus {
-            member("price_consent_status", String(status.rawValue))
+            // A consent that was given looks like a price that needs none.
+            if status == .notResponded { member("price_consent_status", "0") }
             member("price_increase_status", String(status.rawValue))
         }
         switch renewal.offerType {
@@ -190,7 +212,7 @@ extension LatestReceiptInfo {
     /// The entries of `latest_receipt_info`, sorted by purchase date; entries of one date keep
     /// their order.
     ///
-    /// - Parameter excludingOld: of each subscription, only the renewal that ends last.
+    /// - Parameter excludingOld: of each subscription, only the renewal that was bought last.
     static func list(
         _ entries: [LatestReceiptInfo], excludingOld: Bool, isOldestFirst: Bool
     ) -> [LatestReceiptInfo] {
@@ -208,17 +230,19 @@ extension LatestReceiptInfo {
         return sorted.map(\.entry)
     }
 
-    /// The index of the latest renewal of each subscription, by its original transaction id.
-    private static func latestRenewals(
-        of entries: [LatestReceiptInfo]
-    ) -> [String?: (index: Int, expires: Timestamp)] {
-        var latest: [String?: (index: Int, expires: Timestamp)] = [:]
+    /// The index of the latest renewal of each subscription, by its original transaction id. A
+    /// longer period that an upgrade replaced ends later than it.
+    private static func latestRenewals(of entries: [LatestReceiptInfo]) -> [String?: LastRenewal] {
+        var latest: [String?: LastRenewal] = [:]
         for (index, entry) in entries.enumerated() {
-            guard let expires = entry.purchase.expiresDate else { continue }
+            guard let ends = entry.purchase.expiresDate else { continue }
+            let bought = entry.purchase.purchaseDate ?? Timestamp(milliseconds: .min)
             let original = entry.purchase.originalTransactionId
-            if let last = latest[original], last.expires > expires { continue }
-            latest[original] = (index, expires)
+            if let last = latest[original], (last.bought, last.ends) > (bought, ends) { continue }
+            latest[original] = (index, bought, ends)
         }
         return latest
     }
+
+    private typealias LastRenewal = (index: Int, bought: Timestamp, ends: Timestamp)
 }

@@ -24,24 +24,6 @@ extension JSONWriter {
         }
     }
 
-    /// Writes the purchases that the receipt proves, sorted by their date. Apple's endpoint also
-    /// knows later ones. By its documentation it has no list for a receipt without an
-    /// auto-renewable subscription; its sandbox of 2021 and 2022 had one for consumables alone.
-    mutating func latest(of receipt: AppReceipt, _ query: VerifyReceiptQuery) {
-        let purchases = receipt.inApp
-        guard !purchases.isEmpty,
-            query.isSandbox || purchases.withoutKeys.contains(where: \.isAutoRenewable)
-        else { return }
-        let isOldestFirst =
-            receipt.receiptCreationDate.map { $0 < VerifyReceiptDate.newestFirst } ?? false
-        let list = LatestReceiptInfo.list(
-            purchases.withoutKeys.map(LatestReceiptInfo.init),
-            excludingOld: query.excludesOldTransactions, isOldestFirst: isOldestFirst)
-        array("latest_receipt_info") { array in
-            for entry in list { array.object { $0.members(of: entry) } }
-        }
-    }
-
     mutating func members(of purchase: InAppPurchaseReceipt) {
         member("quantity", purchase.quantity.map { String($0) })
         member("product_id", purchase.productId)

@@ -48,9 +48,11 @@ package struct VerifyReceiptQuery: Equatable, Sendable {
 /// - Parameters:
 ///   - query: nil for an answer that does not depend on the path, and that has the receipt alone.
 ///   - known: what the App Store knows beside the receipt; nil: what the receipt proves.
+///   - source: where the latest purchases are from; nil for an answer that does not say so, as
+///     Apple's.
 package func verifyReceiptResponse(
     for verification: Verification, to query: VerifyReceiptQuery?, requestDate: Timestamp,
-    known: KnownReceipt? = nil
+    known: KnownReceipt? = nil, source: LatestSource? = .receipt(.notAsked)
 ) -> [UInt8] {
     let detail = verifyReceiptDetail(
         for: verification, isOfPath: query != nil, requestDate: requestDate)
@@ -67,13 +69,7 @@ package func verifyReceiptResponse(
             response.member("status", VerifyReceiptStatus.valid.rawValue)
             response.member("environment", verification.environment?.nameOfApple)
             response.object("receipt") { $0.members(of: receipt, requestDate: requestDate) }
-            if case .app(let latest) = known {
-                guard latest.hasSubscription else { break }
-                response.members(
-                    of: latest, excludingOld: query?.excludesOldTransactions ?? false)
-            } else if let query {
-                response.latest(of: receipt, query)
-            }
+            if let query { response.latest(of: receipt, query, known, source) }
         case .transactionReceipt(let receipt):
             response.object("receipt") { $0.members(of: receipt) }
             let status = VerifyReceiptStatus(receipt, requestDate: requestDate)
@@ -82,6 +78,9 @@ package func verifyReceiptResponse(
                 response.members(of: latest, at: requestDate)
             }
             response.member("detail", detail)
+            if query != nil, source != nil, receipt.expiresDate != nil {
+                response.member(of: .receipt(.transactionReceipt))
+            }
         default:
             response.member("status", VerifyReceiptStatus.malformed.rawValue)
             response.member("detail", detail)
@@ -130,8 +129,11 @@ package enum VerifyReceiptStatus: Int64, Sendable {
     case productionReceipt = 21008
     /// An internal error.
     case internalError = 21009
-    /// The customer's account was not found, or was deleted.
+    /// The customer's account was not found, or was deleted. The App Store alone knows.
     case accountNotFound = 21010
+    /// An internal error, the last of 21100 to 21199: the App Store did not say what it knows of
+    /// the customer. A client repeats the request later.
+    case storeFailed = 21199
 
     init(refusing verification: Verification, to query: VerifyReceiptQuery?) {
         switch verification.verdict {
@@ -169,7 +171,7 @@ package enum VerifyReceiptStatus: Int64, Sendable {
 extension StoreEnvironment {
     /// The name in Apple's answers: those of Production take receipts of before 2014, which do not
     /// name their environment.
-    fileprivate var nameOfApple: String {
+    var nameOfApple: String {
         self == .unspecified ? StoreEnvironment.production.rawValue : rawValue
     }
 }
