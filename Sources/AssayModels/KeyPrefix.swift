@@ -36,9 +36,10 @@ package struct KeyPrefix: Equatable, Sendable {
 }
 
 /// A key while its parts are joined. An answer has two: joined as strings, their parts would take
-/// several times as long. Most keys need no memory of their own before they are finished.
+/// several times as long. Most keys, those of Google's long tokens too, need no memory of their own
+/// before they are finished.
 package struct KeyText: ~Copyable {
-    private var first = [128 of UInt8](repeating: 0)
+    private var first = [256 of UInt8](repeating: 0)
     private var count = 0
     /// What does not fit `first`.
     private var rest: [UInt8] = []
@@ -54,7 +55,12 @@ package struct KeyText: ~Copyable {
 
     package mutating func append(_ part: String) {
         let utf8 = part.utf8.span
-        for index in utf8.indices { append(utf8[index]) }
+        guard utf8.count <= first.count &- count else {
+            for index in utf8.indices { append(utf8[index]) }
+            return
+        }
+        for index in utf8.indices { first[count &+ index] = utf8[index] }
+        count &+= utf8.count
     }
 
     package mutating func append(_ number: Int64) {

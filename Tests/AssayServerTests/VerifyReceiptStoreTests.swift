@@ -272,7 +272,7 @@ struct VerifyReceiptStoreTests {
             return try Self.found()
         }
         try Self.with(fetcher) {
-            $0.limits.fetches = 3
+            $0.limits.fetches = 2
             $0.limits.idleMilliseconds = 1_000_000
         } _: { test, endpoint in
             defer { held.release() }
@@ -284,7 +284,7 @@ struct VerifyReceiptStoreTests {
             try other.expectHealth()
             let plain = try other.ask(Self.post(try Self.receipt(renews: false)))
             #expect(plain.member("status") == "0")
-            // Slots are shared with Fetch, and one client leaves some to others.
+            // The slots are those of Fetch.
             try other.send(request)
             test.eventually { $0.fetches == 2 }
             let third = try HTTPClient(endpoint)
