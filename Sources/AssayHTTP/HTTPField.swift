@@ -2,7 +2,7 @@
 /// ignored.
 package enum HTTPField: Int, CaseIterable, Hashable, Sendable {
     case host, contentLength, transferEncoding, connection, contentType, contentEncoding, expect
-    case origin, authorization, correlationId, fetchSite
+    case origin, authorization, correlationId, fetchSite, traceparent
     case connectVersion, connectTimeout, connectEncoding, grpcTimeout, grpcEncoding
 
     package var name: String {
@@ -18,6 +18,7 @@ package enum HTTPField: Int, CaseIterable, Hashable, Sendable {
         case .authorization: "Authorization"
         case .correlationId: "X-Correlation-Id"
         case .fetchSite: "Sec-Fetch-Site"
+        case .traceparent: "Traceparent"
         case .connectVersion: "Connect-Protocol-Version"
         case .connectTimeout: "Connect-Timeout-Ms"
         case .connectEncoding: "Connect-Content-Encoding"
@@ -25,6 +26,9 @@ package enum HTTPField: Int, CaseIterable, Hashable, Sendable {
         case .grpcEncoding: "Grpc-Encoding"
         }
     }
+
+    /// The fields of a client that traces its requests (W3C Trace Context).
+    package static let traceNames = traceparent.name + ", Tracestate"
 
     /// Lower-case names by their raw value.
     private static let names = allCases.map { $0.name.lowercased() }
@@ -38,6 +42,7 @@ package enum HTTPField: Int, CaseIterable, Hashable, Sendable {
         case (6, UInt8(ascii: "o")): field = .origin
         case (6, UInt8(ascii: "e")): field = .expect
         case (10, UInt8(ascii: "c")): field = .connection
+        case (11, UInt8(ascii: "t")): field = .traceparent
         case (12, UInt8(ascii: "c")): field = .contentType
         case (12, UInt8(ascii: "g")): field = .grpcTimeout
         case (13, UInt8(ascii: "a")): field = .authorization

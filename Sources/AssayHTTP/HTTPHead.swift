@@ -26,11 +26,25 @@ package struct HTTPHead: Sendable {
     package internal(set) var expectsContinue = false
     /// Bytes of the head: the body begins here.
     package internal(set) var end = 0
-    private var values = InlineArray<16, Range<Int>?>(repeating: nil)
+    private var values = InlineArray<17, Range<Int>?>(repeating: nil)
 
     /// The position of a field's value, without white space around it; nil if it is absent.
     package internal(set) subscript(_ field: HTTPField) -> Range<Int>? {
         get { values[field.rawValue] }
         set { values[field.rawValue] = newValue }
+    }
+
+    /// Records the position of a field's value. Returns false if the field is repeated, and no
+    /// request has it twice.
+    mutating func add(_ field: HTTPField, at range: Range<Int>) -> Bool {
+        guard self[field] != nil else {
+            self[field] = range
+            return true
+        }
+        guard field == .traceparent else { return false }
+        // Nothing decides which is meant. The request goes on without a trace: the empty value
+        // names none.
+        self[field] = range.lowerBound..<range.lowerBound
+        return true
     }
 }

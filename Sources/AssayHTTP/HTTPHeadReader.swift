@@ -196,12 +196,11 @@ extension HTTPHead {
             }
             expectsContinue = true
         case .host, .contentType, .contentEncoding, .origin, .authorization, .correlationId,
-            .fetchSite, .connectVersion, .connectTimeout, .connectEncoding, .grpcTimeout,
-            .grpcEncoding:
+            .fetchSite, .traceparent, .connectVersion, .connectTimeout, .connectEncoding,
+            .grpcTimeout, .grpcEncoding:
             break
         }
-        guard self[field] == nil else { throw .repeatedField(field) }
-        self[field] = start..<end
+        guard add(field, at: start..<end) else { throw .repeatedField(field) }
     }
 
     private static func length(_ text: Span<UInt8>) throws(HTTPFault) -> Int {

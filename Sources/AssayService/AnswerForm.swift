@@ -8,6 +8,9 @@ package import AssayWire
 /// thread can use it. A form writes the result; the session writes what surrounds it, on the loop's
 /// thread.
 package protocol AnswerForm: Sendable {
+    /// The trace to which the request belongs; nil without one.
+    var trace: TraceContext? { get }
+
     /// Whether the kind of the evidence is an estimate, and the verification detects it.
     var detectsKind: Bool { get }
 

@@ -113,8 +113,8 @@ package final class Flow {
     }
 
     /// Answers a request that is not verified, and counts it.
-    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead) {
-        caller?.answerAtOnce(call, head)
+    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead, of trace: TraceContext?) {
+        caller?.answerAtOnce(call, head, of: trace)
     }
 
     /// States work for which the connection's turn pays.
@@ -139,7 +139,8 @@ package protocol Caller: AnyObject {
     ///
     /// - Parameter refusal: nil for a request that was given up.
     func refuse(_ refusal: ResponseHead?)
-    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead)
+    /// Answers a request that is not accepted.
+    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead, of trace: TraceContext?)
     func pay(for work: Work)
     func proceed()
 }

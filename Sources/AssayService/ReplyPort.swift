@@ -14,6 +14,8 @@ package class ReplyPort: @unchecked Sendable {
     private final let owner: LoopBound<Flow>
     package final let id: UInt64
     private final let call: CallLabel
+    /// The trace to which the request belongs; nil without one.
+    private final let trace: TraceContext?
     /// Nanoseconds of the monotonic clock at which its last bytes could have been read. State.
     private(set) final var arrived: UInt64
     /// The memory that it gives back. State.
@@ -23,12 +25,13 @@ package class ReplyPort: @unchecked Sendable {
 
     /// Accepts a request.
     init(
-        _ call: CallLabel, _ id: UInt64, from flow: Flow, on loop: EventLoop,
-        holding reservation: consuming Reservation
+        _ call: CallLabel, _ id: UInt64, _ trace: TraceContext?, from flow: Flow,
+        on loop: EventLoop, holding reservation: consuming Reservation
     ) {
         owner = LoopBound(flow, to: loop)
         self.id = id
         self.call = call
+        self.trace = trace
         arrived = flow.arrived
         cost = reservation.handOver()
         hasEnded = false
@@ -40,6 +43,7 @@ package class ReplyPort: @unchecked Sendable {
         owner = port.owner
         id = port.id
         call = port.call
+        trace = port.trace
         arrived = port.arrived
         cost = .none
         hasEnded = true
@@ -52,6 +56,7 @@ package class ReplyPort: @unchecked Sendable {
         owner = port.owner
         id = port.id
         call = port.call
+        trace = port.trace
         arrived = port.arrived
         cost = port.cost
         hasEnded = port.hasEnded
@@ -124,8 +129,9 @@ package class ReplyPort: @unchecked Sendable {
         let flow = flow
         let refusal = flow.awaits(id) ? refusal : nil
         end(flow) { caller in
-            flow.telemetry.didDrop(call, refusal, connection: flow.number, of: subject)
-            caller?.refuse(refusal)
+            flow.telemetry.didDrop(
+                call, refusal, connection: flow.number, trace, of: subject)
+            caller?.refuse(refusal?.naming(trace))
         }
     }
 
@@ -134,7 +140,7 @@ package class ReplyPort: @unchecked Sendable {
 
     /// Writes a line of the request into the audit log.
     final func audit(_ line: AuditLine?, _ flow: Flow) {
-        flow.telemetry.audit(line, connection: flow.number, request: id)
+        flow.telemetry.audit(line, connection: flow.number, request: id, trace)
     }
 
     private final func end(_ flow: Flow, _ answer: ((any Caller)?) -> Void) {
@@ -145,11 +151,11 @@ package class ReplyPort: @unchecked Sendable {
 
     deinit {
         guard !hasEnded else { return }
-        let (id, call, cost) = (id, call, cost)
+        let (id, call, cost, trace) = (id, call, cost, trace)
         owner.post { flow in
             let failure = ResponseHead.lost(id)
-            flow.telemetry.didDrop(call, failure, connection: flow.number, of: nil)
-            flow.end(id, cost) { $0?.refuse(failure) }
+            flow.telemetry.didDrop(call, failure, connection: flow.number, trace, of: nil)
+            flow.end(id, cost) { $0?.refuse(failure.naming(trace)) }
         }
     }
 }
@@ -161,12 +167,12 @@ final class DecisionPort: ReplyPort, @unchecked Sendable {
 
     /// Accepts a request for a decision.
     init(
-        _ call: CallLabel, _ id: UInt64, of app: AppEntry, from flow: Flow, on loop: EventLoop,
-        holding reservation: consuming Reservation
+        _ call: CallLabel, _ id: UInt64, _ trace: TraceContext?, of app: AppEntry,
+        from flow: Flow, on loop: EventLoop, holding reservation: consuming Reservation
     ) {
         self.app = app
         kind = nil
-        super.init(call, id, from: flow, on: loop, holding: reservation)
+        super.init(call, id, trace, from: flow, on: loop, holding: reservation)
     }
 
     /// Takes the place of a job that is verified, and answers later. On the loop's thread.

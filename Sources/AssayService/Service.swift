@@ -86,7 +86,7 @@ package final class Service {
     ) -> Beginning {
         switch admission.admit(request, bodyBytes: bodyBytes, isWhole: false, from: flow) {
         case .refused(let refusal):
-            flow.answerAtOnce(CallLabel(request.head.call), refusal)
+            answer(request, with: refusal, from: flow)
             return .refused
         case .verify(let admitted):
             guard admitted.isStreamed else { return .whole }
@@ -104,8 +104,8 @@ package final class Service {
     /// Takes a request that has arrived whole.
     package func take(_ request: consuming Request, _ body: SlabBytes, from flow: Flow) {
         switch admission.admit(request, bodyBytes: body.count, isWhole: true, from: flow) {
-        case .refused(let head): flow.answerAtOnce(CallLabel(request.head.call), head)
-        case .answer(let head): flow.answerAtOnce(CallLabel(request.head.call), head)
+        case .refused(let head): answer(request, with: head, from: flow)
+        case .answer(let head): answer(request, with: head, from: flow)
         case .verify(let admitted): scheduler.verify(admitted, body, from: flow)
         case .resolve(let admitted): take(admitted, body, from: flow)
         case .fetch(let admitted): scheduler.fetches.start(admitted, from: flow)
@@ -130,7 +130,7 @@ package final class Service {
                 self.take(Request(head, as: form, began: began), of: id, none, from: flow)
             }, to: context.loop)
         parse(
-            ParseJob(of: flow, id: head.id, bytes: evidence.count) {
+            ParseJob(of: flow, id: head.id, form.trace, bytes: evidence.count) {
                 let id = Inspection.transactionId(of: evidence.span)
                 return { mine.value(id) }
             })
@@ -141,7 +141,7 @@ package final class Service {
         _ request: consuming Request, of transactionId: String?, _ body: SlabBytes, from flow: Flow
     ) {
         guard case .fetch(var call) = request.head.call, let transactionId else {
-            return flow.answerAtOnce(.fetch, .noTransactionInEvidence(request.head.id))
+            return answer(request, with: .noTransactionInEvidence(request.head.id), from: flow)
         }
         call.transactionId = transactionId
         request.head.call = .fetch(call)
@@ -151,13 +151,19 @@ package final class Service {
     /// Answers a call that has no body.
     package func answer(_ request: borrowing Request, from flow: Flow) {
         switch admission.admit(request, bodyBytes: 0, isWhole: true, from: flow) {
-        case .refused(let head): flow.answerAtOnce(CallLabel(request.head.call), head)
-        case .answer(let head): flow.answerAtOnce(CallLabel(request.head.call), head)
+        case .refused(let head): answer(request, with: head, from: flow)
+        case .answer(let head): answer(request, with: head, from: flow)
         case .verify: break
         case .resolve: break
         case .fetch: break
         case .identify: break
         }
+    }
+
+    private func answer(
+        _ request: borrowing Request, with head: ResponseHead, from flow: Flow
+    ) {
+        flow.answerAtOnce(CallLabel(request.head.call), head, of: request.form.trace)
     }
 
     /// Has a body parsed on a background thread, before its request is taken.
@@ -169,14 +175,15 @@ package final class Service {
     package func complete(_ receipt: ArrivingReceipt, from flow: Flow) {
         guard !scheduler.verify(receipt, from: flow) else { return }
         flow.inFlight.remove(receipt.id)
-        flow.answerAtOnce(.verify, .memoryExhausted(receipt.id))
+        flow.answerAtOnce(.verify, .memoryExhausted(receipt.id), of: receipt.form.trace)
     }
 
     /// Refuses a receipt for which there is no memory.
     package func refuse(_ receipt: ArrivingReceipt, from flow: Flow) {
         let canFit = flow.peer.canFit(receipt: receipt.wanted)
         drop(receipt, from: flow)
-        flow.answerAtOnce(.verify, .memoryExhausted(receipt.id, canFit: canFit))
+        flow.answerAtOnce(
+            .verify, .memoryExhausted(receipt.id, canFit: canFit), of: receipt.form.trace)
     }
 
     /// Drops a receipt, whose request is not in flight any more.

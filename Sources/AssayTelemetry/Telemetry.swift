@@ -54,20 +54,22 @@ package final class Telemetry {
     package func flushAudit() { batch?.flush() }
 
     /// Writes the line of an answer with a result.
-    package func audit(_ line: AuditLine?, connection: UInt64, request: UInt64) {
+    package func audit(
+        _ line: AuditLine?, connection: UInt64, request: UInt64, _ trace: TraceContext?
+    ) {
         guard let batch, let line else { return }
-        batch.add(line, connection: connection, request: request)
+        batch.add(line, connection: connection, request: request, trace)
     }
 
     /// Writes the line of an answer without a result.
     private func audit(
         _ call: CallLabel, _ subject: AuditSubject?, _ answer: ResponseHead, count: Int = 1,
-        connection: UInt64? = nil
+        connection: UInt64? = nil, _ trace: TraceContext?
     ) {
         // A request that could not be read is one of the unknown call.
         guard let batch, call.isAudited || call == .unknown && answer.status != .ok else { return }
         let line = AuditLine(call, subject, answer, count: count, at: log.clock())
-        batch.add(line, connection: connection, request: answer.id)
+        batch.add(line, connection: connection, request: answer.id, trace)
     }
 
     // MARK: Counting
@@ -91,9 +93,12 @@ package final class Telemetry {
     package func didReload(_ isApplied: Bool) { counts.didReload(isApplied) }
     package func didStart(_ call: CallLabel) { counts.didStart(call) }
 
-    package func didAnswerAtOnce(_ call: CallLabel, _ answer: ResponseHead, count: Int = 1) {
+    /// Counts requests that got the same answer when they were read.
+    package func didAnswerAtOnce(
+        _ call: CallLabel, _ answer: ResponseHead, count: Int = 1, of trace: TraceContext?
+    ) {
         counts.didAnswerAtOnce(call, answer, count: count)
-        audit(call, nil, answer, count: count)
+        audit(call, nil, answer, count: count, trace)
     }
 
     package func didRefuse(_ answer: ResponseHead) { counts.didRefuse(answer) }
@@ -102,12 +107,12 @@ package final class Telemetry {
     ///
     /// - Parameter subject: asked where the audit log is on.
     package func didDrop(
-        _ call: CallLabel, _ answer: ResponseHead?, connection: UInt64,
+        _ call: CallLabel, _ answer: ResponseHead?, connection: UInt64, _ trace: TraceContext?,
         of subject: @autoclosure () -> AuditSubject?
     ) {
         counts.didDrop(call, answer)
         guard batch != nil, let answer else { return }
-        audit(call, subject(), answer, connection: connection)
+        audit(call, subject(), answer, connection: connection, trace)
     }
 
     package func didVerify(batchOf count: Int) { counts.didVerify(batchOf: count) }

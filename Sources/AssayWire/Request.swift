@@ -15,17 +15,20 @@ public struct RequestHead: Equatable, Sendable {
     /// For Verify and Resolve: wait instead of being rejected because of the queue, and be served
     /// after requests without this flag.
     public var mayWait: Bool
+    /// The trace to which the request belongs; nil without one.
+    public var trace: TraceContext?
 
     /// Creates the head of a request.
     public init(
         id: UInt64, call: Call, app: String = "", timeoutMilliseconds: UInt32 = 0,
-        mayWait: Bool = false
+        mayWait: Bool = false, trace: TraceContext? = nil
     ) {
         self.id = id
         self.timeoutMilliseconds = timeoutMilliseconds
         self.app = app
         self.call = call
         self.mayWait = mayWait
+        self.trace = trace
     }
 
     /// A call, with its arguments.

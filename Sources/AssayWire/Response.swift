@@ -15,19 +15,22 @@ public struct ResponseHead: Equatable, Sendable {
     public var retryAfterMilliseconds: UInt32
     /// Apple's `errorCode`, where the App Store refused a Fetch.
     public var appStoreErrorCode: Int64?
+    /// The trace of the request, 32 hexadecimal digits, if it named one and has no result.
+    public var traceId: String?
     /// The result of the call.
     public var result: CallResult
 
     /// Creates the head of a response.
     public init(
         id: UInt64, status: Status = .ok, message: String = "", retryAfterMilliseconds: UInt32 = 0,
-        appStoreErrorCode: Int64? = nil, result: CallResult = .none
+        appStoreErrorCode: Int64? = nil, traceId: String? = nil, result: CallResult = .none
     ) {
         self.id = id
         self.status = status
         self.message = message
         self.retryAfterMilliseconds = retryAfterMilliseconds
         self.appStoreErrorCode = appStoreErrorCode
+        self.traceId = traceId
         self.result = result
     }
 

@@ -4538,7 +4538,7 @@ const ProtobufCMessageDescriptor assay__v1__ping_call__descriptor =
   (ProtobufCMessageInit) assay__v1__ping_call__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__response_head__field_descriptors[11] =
+static const ProtobufCFieldDescriptor assay__v1__response_head__field_descriptors[12] =
 {
   {
     "id",
@@ -4672,6 +4672,18 @@ static const ProtobufCFieldDescriptor assay__v1__response_head__field_descriptor
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "trace_id",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ResponseHead, has_trace_id),
+    offsetof(Assay__V1__ResponseHead, trace_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__response_head__field_indices_by_name[] = {
   10,   /* field[10] = app_store_error_code */
@@ -4684,12 +4696,13 @@ static const unsigned assay__v1__response_head__field_indices_by_name[] = {
   8,   /* field[8] = resolution */
   3,   /* field[3] = retry_after_ms */
   1,   /* field[1] = status */
+  11,   /* field[11] = trace_id */
   4,   /* field[4] = verification */
 };
 static const ProtobufCIntRange assay__v1__response_head__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 11 }
+  { 0, 12 }
 };
 const ProtobufCMessageDescriptor assay__v1__response_head__descriptor =
 {
@@ -4699,7 +4712,7 @@ const ProtobufCMessageDescriptor assay__v1__response_head__descriptor =
   "Assay__V1__ResponseHead",
   "assay.v1",
   sizeof(Assay__V1__ResponseHead),
-  11,
+  12,
   assay__v1__response_head__field_descriptors,
   assay__v1__response_head__field_indices_by_name,
   1,  assay__v1__response_head__number_ranges,

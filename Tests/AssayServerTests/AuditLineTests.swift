@@ -43,7 +43,8 @@ import Testing
         let batch = AuditBatch(log)
         let refusal = ResponseHead.overloaded(9, retryAfter: 4)
         batch.add(
-            AuditLine(.verify, nil, refusal, count: 3, at: Minted.now), connection: nil, request: 9)
+            AuditLine(.verify, nil, refusal, count: 3, at: Minted.now), connection: nil, request: 9,
+            nil)
         batch.flush()
         batch.flush()
         let chunks = log.take()
@@ -65,7 +66,8 @@ import Testing
         for time in times {
             let refusal = ResponseHead.overloaded(9, retryAfter: 4)
             batch.add(
-                AuditLine(.verify, nil, refusal, count: 1, at: time), connection: 3, request: 9)
+                AuditLine(.verify, nil, refusal, count: 1, at: time), connection: 3, request: 9,
+                nil)
         }
         batch.flush()
         let text = String(decoding: log.take().flatMap(\.bytes), as: UTF8.self)
@@ -84,7 +86,7 @@ import Testing
         let line = AuditLine(.verify, nil, .overloaded(9, retryAfter: 4), count: 1, at: Minted.now)
         var count = 0
         while log.take().isEmpty {
-            batch.add(line, connection: 1, request: 2)
+            batch.add(line, connection: 1, request: 2, nil)
             count += 1
         }
         #expect(AuditLimits.gatheredBytes / (line.json.count + 80) < count)

@@ -54,6 +54,17 @@ import Testing
         #expect(encoded("é\r\n\u{7F}\u{0}") == "%C3%A9%0D%0A%7F%00")
     }
 
+    @Test("RequestInfo has the trace of the request")
+    func trace() throws {
+        let problem = HTTPProblem(503, .unavailable, "why")
+        let trace = try #require(TraceContext(TraceTests.text))
+        #expect(RPCStatus(problem.naming(nil)).details.isEmpty)
+        let details = RPCStatus(problem.naming(trace)).details
+        #expect(details.map(\.type) == ["google.rpc.RequestInfo"])
+        #expect(
+            details.first.flatMap { RPCBytes.bytes(1, of: $0.value) } == Array(trace.traceId.utf8))
+    }
+
     @Test("RetryInfo and ErrorInfo are among the details")
     func details() throws {
         var problem = HTTPProblem(429, .resourceExhausted, "busy")

@@ -55,7 +55,7 @@ import Testing
             }
             let cost = RequestCost(bytes: 100, state: 100, answer: 50)
             var port = ReplyPort(
-                .verify, 7, from: connection.flow, on: worker.context.loop,
+                .verify, 7, nil, from: connection.flow, on: worker.context.loop,
                 holding: Reservation(cost, for: connection.peer))
             if end == .afterMoreMemory { port.hold(Reservation(cost, for: connection.peer)) }
             if end == .replaced { port = ReplyPort(replacing: port) }

@@ -30,15 +30,27 @@ struct MessageTests {
         }
     }
 
-    @Test(
-        "trace context is ignored",
-        arguments: ["", "-", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"])
-    func traceContext(value: String) throws {
-        let head = RequestHead(id: 1, call: .ping, app: "app")
+    @Test("a trace survives, and a text that names none is ignored")
+    func traceContext() throws {
+        let text = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        let trace = try #require(TraceContext(text))
+        var head = RequestHead(id: 1, call: .ping, app: "app")
         var bytes: [UInt8] = []
         codec.encode(head, into: &bytes)
-        let field: [UInt8] = [0x1a, UInt8(value.utf8.count)] + Array(value.utf8)
-        #expect(try codec.decodeRequest((bytes + field).span) == head)
+        func decoded(_ value: String) throws -> RequestHead {
+            let field: [UInt8] = [0x1a, UInt8(value.utf8.count)] + Array(value.utf8)
+            return try codec.decodeRequest((bytes + field).span)
+        }
+        for value in ["", "-", text + "-", "ff" + text.dropFirst(2)] {
+            #expect(try decoded(value) == head)
+        }
+        head.trace = trace
+        #expect(try decoded(text) == head && roundTrip(head) == head)
+        let refusal = ResponseHead(id: 1, status: .unavailable, traceId: trace.traceId)
+        #expect(try roundTrip(refusal) == refusal)
+        #expect(ResponseHead(id: 1, status: .unavailable).naming(trace) == refusal)
+        let pong = ResponseHead(id: 1, result: .pong)
+        #expect(pong.naming(trace) == pong)
     }
 
     @Test(arguments: Sample.Style.allCases)

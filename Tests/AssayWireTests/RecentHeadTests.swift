@@ -14,7 +14,7 @@ import Testing
         [0x2A, 7, 0x08, 1, 0x12, 3, 0x0A, 1, 97],
         // timeout_ms, app, traceparent before it
         [0x10, 9, 0x2A, 2, 0x08, 1], [0x22, 1, 97, 0x2A, 2, 0x08, 1],
-        [0x1A, 1, 97, 0x2A, 2, 0x08, 1], [0x1A, 1, 0xFF, 0x2A, 2, 0x08, 1],
+        [0x1A, 1, 97, 0x2A, 2, 0x08, 1], trace("1"), trace("2"), [0x1A, 1, 0xFF, 0x2A, 2, 0x08, 1],
         // may_wait, another id, a second call, an unknown field, a wrong length after it
         [0x2A, 2, 0x08, 1, 0x48, 1], [0x2A, 2, 0x08, 1, 0x08, 9], [0x08, 9, 0x2A, 2, 0x08, 1],
         [0x2A, 2, 0x08, 1, 0x2A, 2, 0x08, 2], [0x78, 1, 0x2A, 2, 0x08, 1], [0x2A, 3, 0x08, 1],
@@ -23,6 +23,11 @@ import Testing
         // Longer than what is kept.
         [0x22, 0xAC, 0x02] + [UInt8](repeating: 97, count: 300) + [0x2A, 2, 0x08, 1],
     ]
+
+    private static func trace(_ digit: String) -> [UInt8] {
+        let id = String(repeating: digit, count: 32)
+        return [0x1A, 55] + Array("00-\(id)-b7ad6b7169203331-01".utf8) + [0x2A, 2, 0x08, 1]
+    }
 
     private static let ids: [[UInt8]] = [[0x08, 5], [0x08, 6], [0x08, 0x80, 1], [0x08, 0], []]
 

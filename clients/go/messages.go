@@ -285,7 +285,8 @@ type RequestHead struct {
 	// default, which is longer for Fetch. The server answers a request past its limit with
 	// DEADLINE_EXCEEDED.
 	TimeoutMs *uint32
-	// The value of the W3C traceparent header. Reserved: the server ignores it.
+	// The trace to which the request belongs: the value of the traceparent field of W3C Trace Context.
+	// One that the standard ignores is ignored, and never a reason for a refusal.
 	Traceparent string
 	// Name of the server's app entry, whose policy applies. Empty or absent selects the default entry.
 	App string
@@ -509,6 +510,9 @@ type ResponseHead struct {
 	Fetched *Fetched
 	// Apple's errorCode, where the App Store refused a Fetch: 4040010 for an unknown transaction.
 	AppStoreErrorCode *int64
+	// The trace of the request, 32 hexadecimal digits, if it named one and the status is not OK.
+	// Absent for refusals that an overloaded server makes without reading the head.
+	TraceID string
 }
 
 // Resolution: The outcome of a Resolve.
@@ -2524,6 +2528,9 @@ func (m *ResponseHead) marshal(b []byte) []byte {
 	if m.AppStoreErrorCode != nil {
 		b = appendNumber(b, 11, uint64(*m.AppStoreErrorCode))
 	}
+	if m.TraceID != "" {
+		b = appendText(b, 12, m.TraceID)
+	}
 	return b
 }
 
@@ -2580,6 +2587,8 @@ func (m *ResponseHead) unmarshal(d *decoder, b []byte) error {
 			err = f.message(d, m.Fetched)
 		case 11:
 			m.AppStoreErrorCode, err = pointer[int64](f)
+		case 12:
+			m.TraceID, err = f.text()
 		}
 		if err != nil {
 			return err

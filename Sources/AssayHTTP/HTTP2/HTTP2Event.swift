@@ -76,8 +76,7 @@ struct HTTP2HeadBuilder {
                 if !bytes[authority].elementsEqual(bytes[range]) { fault = .repeatedField(field) }
                 return
             }
-            if head[field] != nil { fault = .repeatedField(field) }
-            head[field] = range
+            if !head.add(field, at: range) { fault = .repeatedField(field) }
             if field == .contentLength, let length = Int(value.httpText) {
                 head.body = .length(length)
             }

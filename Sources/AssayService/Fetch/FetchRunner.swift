@@ -168,8 +168,8 @@ package final class FetchRunner {
     func start(_ admitted: AdmittedFetch, from flow: Flow) {
         // Fetched answers do not count as evidence of the connection.
         let port = DecisionPort(
-            .fetch, admitted.id, of: admitted.app, from: flow, on: context.loop,
-            holding: Reservation(.none, for: flow.peer))
+            .fetch, admitted.id, admitted.form.trace, of: admitted.app, from: flow,
+            on: context.loop, holding: Reservation(.none, for: flow.peer))
         start(Running(port, deadline: admitted.deadline), .call(admitted))
     }
 

@@ -48,7 +48,8 @@ package final class Job: ReplyPort, @unchecked Sendable {
         form = admitted.form
         slot = nil
         work = WorkClass(admitted.kind, bytes: min(size, admitted.exceeded ?? size))
-        super.init(.verify, admitted.id, from: flow, on: loop, holding: reservation)
+        super.init(
+            .verify, admitted.id, form.trace, from: flow, on: loop, holding: reservation)
     }
 
     /// An item of a Resolve.

@@ -1,20 +1,24 @@
 import AssayIO
 import AssayTelemetry
+package import AssayWire
 
 /// A body to be parsed.
 package struct ParseJob {
     let flow: Flow
     let id: UInt64
+    /// The trace to which its request belongs; nil without one.
+    let trace: TraceContext?
     let bytes: Int
     /// Parses on a background thread. Returns what delivers the result on the loop's thread.
     let parse: @Sendable () -> @Sendable () -> Void
 
     package init(
-        of flow: Flow, id: UInt64, bytes: Int,
+        of flow: Flow, id: UInt64, _ trace: TraceContext?, bytes: Int,
         parse: @escaping @Sendable () -> @Sendable () -> Void
     ) {
         self.flow = flow
         self.id = id
+        self.trace = trace
         self.bytes = bytes
         self.parse = parse
     }
@@ -94,7 +98,7 @@ package final class ParseQueue {
                 end(job)
                 let canFit = job.peer.canFit(job.bytes + job.parsedBytes)
                 job.flow.answerAtOnce(
-                    .verify, .memoryExhausted(job.id, canFit: canFit))
+                    .verify, .memoryExhausted(job.id, canFit: canFit), of: job.trace)
             }
         }
     }

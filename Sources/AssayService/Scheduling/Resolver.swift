@@ -30,8 +30,8 @@ package final class Resolver {
     func begin(_ admitted: AdmittedResolve, from flow: Flow) -> AcceptedResolve {
         let reservation = Reservation(.call(admitted.call), for: flow.peer)
         let port = DecisionPort(
-            .resolve, admitted.id, of: admitted.app, from: flow, on: context.loop,
-            holding: reservation)
+            .resolve, admitted.id, admitted.form.trace, of: admitted.app, from: flow,
+            on: context.loop, holding: reservation)
         return AcceptedResolve(admitted, port)
     }
 

@@ -21,9 +21,11 @@ extension Connection: Caller {
         proceed()
     }
 
-    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead) {
-        answerAtOnce(call, head) { session.answer(head, self) }
+    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead, of trace: TraceContext?) {
+        answerAtOnce(call, head, of: trace) { session.answer(head.naming(trace), self) }
     }
+
+    func answer(_ head: ResponseHead) { session.answer(head, self) }
 
     func pay(for work: Work) { inlet.pay(for: work) }
 

@@ -245,14 +245,14 @@ package final class Connection {
     // MARK: Answers
 
     /// Counts a request that is not verified, and its answer.
-    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead, _ answer: () -> Void) {
-        telemetry.didAnswerAtOnce(call, head)
+    func answerAtOnce(
+        _ call: CallLabel, _ head: ResponseHead, of trace: TraceContext?, _ answer: () -> Void
+    ) {
+        telemetry.didAnswerAtOnce(call, head, of: trace)
         let before = output.bytes.count
         answer()
         context.turns.didAnswerAtOnce(bytes: output.bytes.count - before)
     }
-
-    func answer(_ head: ResponseHead) { session.answer(head, self) }
 
     /// Appends encoded answers.
     ///

@@ -5,8 +5,26 @@ import AssayService
 import AssayTelemetry
 import AssayWire
 
+/// Answers in frames, to requests without a trace. It has no content, so that a value of
+/// `any AnswerForm` holds it without memory of its own.
+struct FrameForm: FrameAnswer {
+    var trace: TraceContext? { nil }
+
+    /// How the answer to a request is written.
+    static func of(_ head: RequestHead) -> any AnswerForm {
+        if let trace = head.trace { TracedFrameForm(trace: trace) } else { FrameForm() }
+    }
+}
+
+/// Answers in frames, to requests with a trace.
+struct TracedFrameForm: FrameAnswer {
+    let trace: TraceContext?
+}
+
 /// Answers in frames.
-struct FrameForm: AnswerForm {
+protocol FrameAnswer: AnswerForm {}
+
+extension FrameAnswer {
     var detectsKind: Bool { false }
     var isOfApple: Bool { false }
 

@@ -97,7 +97,7 @@ final class FrameSession: Session {
             let refusal = ResponseHead(
                 id: MessageCodec.leadingId(of: bytes.span), status: status,
                 message: "the head is invalid: \(error)")
-            connection.answerAtOnce(.unknown, refusal)
+            connection.answerAtOnce(.unknown, refusal, of: nil)
             return nil
         }
     }
@@ -108,7 +108,7 @@ final class FrameSession: Session {
         arriving = nil
         if let head = known ?? decode(bytes.extracting(frame.head), connection) {
             connection.context.service.take(
-                Request(head, as: FrameForm(), began: connection.requestBegan),
+                Request(head, as: FrameForm.of(head), began: connection.requestBegan),
                 bytes.extracting(frame.body), from: connection.flow)
         }
     }
@@ -133,7 +133,7 @@ final class FrameSession: Session {
                 return beginSkipping(frame, connection)
             }
             switch connection.context.service.begin(
-                Request(head, as: FrameForm(), began: connection.requestBegan),
+                Request(head, as: FrameForm.of(head), began: connection.requestBegan),
                 bodyBytes: frame.body.count, size: frame.body.count, from: connection.flow)
             {
             case .refused: return beginSkipping(frame, connection)
@@ -151,7 +151,7 @@ final class FrameSession: Session {
         guard let head = arriving?.head,
             !connection.inlet.needs(frame.end, of: .body, connection.limits)
         else { return false }
-        connection.answerAtOnce(.verify, .memoryExhausted(head.id))
+        connection.answerAtOnce(.verify, .memoryExhausted(head.id), of: head.trace)
         return beginSkipping(frame, connection)
     }
 
@@ -181,7 +181,7 @@ final class FrameSession: Session {
         }
         guard count > 0 else { return false }
         connection.inlet.skip(end, .requests(count))
-        connection.telemetry.didAnswerAtOnce(.verify, refusal.head, count: count)
+        connection.telemetry.didAnswerAtOnce(.verify, refusal.head, count: count, of: nil)
         didEndFrames(count, connection)
         return true
     }
@@ -204,7 +204,7 @@ final class FrameSession: Session {
             refusal.answer.append(answering: id, to: &output)
             return 1
         }
-        connection.telemetry.didAnswerAtOnce(.verify, refusal.head)
+        connection.telemetry.didAnswerAtOnce(.verify, refusal.head, of: nil)
         return true
     }
 
@@ -344,7 +344,8 @@ final class FrameSession: Session {
         case .receipt(let receipt) where receipt.deadline <= connection.now:
             dropArriving(connection, nil)
             arriving = .skipped(remaining: receipt.remaining)
-            connection.answerAtOnce(.verify, .deadlineExceeded(receipt.id))
+            connection.answerAtOnce(
+                .verify, .deadlineExceeded(receipt.id), of: receipt.form.trace)
         case .resolve(let arrival) where arrival.resolve.admitted.deadline <= connection.now:
             dropArriving(connection, .deadlineExceeded(arrival.resolve.id))
             arriving = .skipped(remaining: arrival.remaining)
@@ -361,7 +362,8 @@ final class FrameSession: Session {
         switch arriving {
         case .receipt(let receipt):
             dropArriving(connection, nil)
-            connection.answerAtOnce(.verify, .memoryExhausted(receipt.id))
+            connection.answerAtOnce(
+                .verify, .memoryExhausted(receipt.id), of: receipt.form.trace)
             arriving = .skipped(remaining: receipt.remaining)
         case .resolve(let arrival):
             dropArriving(connection, .memoryExhausted(arrival.resolve.id))

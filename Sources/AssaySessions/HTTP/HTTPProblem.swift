@@ -16,6 +16,8 @@ struct HTTPProblem: Error, Sendable {
     var retryAfter: UInt32 = 0
     /// Apple's `errorCode`, where the App Store refused a Fetch.
     var appStoreErrorCode: Int64?
+    /// The trace of the request, if it names one.
+    var traceId: String?
     /// The member of the body that is at fault.
     var member: String?
     /// The code of gRPC, where its table of status codes has another one for the reason.
@@ -44,6 +46,14 @@ struct HTTPProblem: Error, Sendable {
                 403, .permissionDenied,
                 "the request is \(request.verdict.name): \(request.detail)")
         }
+    }
+
+    /// The same, with the trace of the request.
+    func naming(_ trace: TraceContext?) -> HTTPProblem {
+        guard let trace else { return self }
+        var problem = self
+        problem.traceId = trace.traceId
+        return problem
     }
 
     /// A refusal that gRPC gives another code.
@@ -125,6 +135,7 @@ struct HTTPProblem: Error, Sendable {
             object.member("code", code.name)
             if retryAfter > 0 { object.member("retryAfterMs", Int64(retryAfter)) }
             object.member("appStoreErrorCode", appStoreErrorCode)
+            object.member("traceId", traceId)
         }
         return writer.text
     }

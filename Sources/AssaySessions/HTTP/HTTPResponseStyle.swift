@@ -68,6 +68,8 @@ struct HTTPResponseStyle: Sendable {
     var origin: String?
     /// The value of X-Correlation-Id, where the path has it.
     var correlationId: String?
+    /// The trace that the request names; nil without one.
+    var trace: TraceContext?
 }
 
 extension HTTPResponseStyle {
@@ -169,6 +171,7 @@ extension HTTPResponseStyle {
             // Whole seconds, rounded up.
             fields.append(("Retry-After", String((problem.retryAfter + 999) / 1000)))
         }
+        let problem = problem.naming(trace)
         if problem.status == 401 { fields.append(("WWW-Authenticate", "Bearer")) }
         switch content {
         case .rpc(let form):

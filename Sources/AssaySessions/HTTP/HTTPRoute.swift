@@ -139,7 +139,7 @@ enum HTTPTarget: Sendable {
     /// The fields that a page of an allowed origin can send.
     var requestFields: String {
         switch self {
-        case .route: "Content-Type, Authorization"
+        case .route: "Content-Type, Authorization, " + HTTPField.traceNames
         case .method: RPCMethod.requestFields
         }
     }

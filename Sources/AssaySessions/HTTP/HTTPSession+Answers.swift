@@ -87,7 +87,11 @@ extension HTTPSession {
     func refuse(_ fault: HTTPFault, _ connection: Connection) {
         connection.telemetry.logFault(fault.logReason)
         let id = lastId(connection)
-        if responses.isOpen(id) { responses[id] = Self.last }
+        if responses.isOpen(id) {
+            let trace = responses[id].trace
+            responses[id] = Self.last
+            responses[id].trace = trace
+        }
         refuse(id, HTTPProblem(fault), connection)
         connection.end(nil)
     }

@@ -48,8 +48,9 @@ extension RequestSession {
     /// Rejects a request for a reason that only HTTP has.
     func refuse(_ id: UInt64, _ problem: HTTPProblem, _ connection: Connection) {
         guard isOpen(id) else { return }
-        connection.telemetry.didAnswerAtOnce(.unknown, problem.head(id))
-        if self[style: id].content.isApple {
+        let style = self[style: id]
+        connection.telemetry.didAnswerAtOnce(.unknown, problem.head(id), of: style.trace)
+        if style.content.isApple {
             connection.telemetry.logRefusedReceipt(problem.detail)
         }
         answer(to: id, problem, connection)
@@ -58,10 +59,10 @@ extension RequestSession {
     /// Answers with the OpenAPI document.
     func answerDocument(_ id: UInt64, _ connection: Connection) {
         guard connection.peer.admits(answer: openAPIDocument.count) else {
-            return connection.answerAtOnce(.info, .memoryExhausted(id))
+            return connection.answerAtOnce(.info, .memoryExhausted(id), of: self[style: id].trace)
         }
-        connection.answerAtOnce(.info, ResponseHead(id: id)) {
-            let style = self[style: id]
+        let style = self[style: id]
+        connection.answerAtOnce(.info, ResponseHead(id: id), of: style.trace) {
             let document = style.response(200, HTTPMediaType.jsonName, body: openAPIDocument)
             answer(to: id, document, connection)
         }
@@ -73,8 +74,8 @@ extension RequestSession {
     func answerOptions(
         methods: String, requestFields: String = "", _ id: UInt64, _ connection: Connection
     ) {
-        connection.telemetry.didAnswerAtOnce(.unknown, ResponseHead(id: id))
         let style = self[style: id]
+        connection.telemetry.didAnswerAtOnce(.unknown, ResponseHead(id: id), of: style.trace)
         var fields: [HTTPResponse.Field] = [("Allow", methods)]
         if style.origin != nil, !requestFields.isEmpty {
             fields.append(("Access-Control-Allow-Methods", methods))

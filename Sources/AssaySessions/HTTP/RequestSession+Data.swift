@@ -88,7 +88,8 @@ extension RequestSession {
 
     func refuseForMemory(_ exchange: Arriving, _ connection: Connection) {
         drop(exchange)
-        connection.answerAtOnce(.verify, .memoryExhausted(exchange.id))
+        connection.answerAtOnce(
+            .verify, .memoryExhausted(exchange.id), of: self[style: exchange.id].trace)
     }
 
     /// Has evidence that is too large to be read whole named, or verified as it arrives. Returns
@@ -239,7 +240,7 @@ extension RequestSession {
         } else {
             drop(exchange)
         }
-        connection.answerAtOnce(.verify, refusal)
+        connection.answerAtOnce(.verify, refusal, of: self[style: exchange.id].trace)
     }
 }
 

@@ -32,6 +32,9 @@ extension RequestSession {
                     HTTPCorrelation.id(nil)
                 }
         }
+        if let field = head[.traceparent] {
+            style.trace = TraceContext(bytes.extracting(field))
+        }
         style.origin = page.allowedOrigin
         return style
     }
@@ -126,7 +129,8 @@ extension RequestSession {
             self[style: id].isFetch = true
             let app = try appOfFetchKey(head, bytes, connection)
             guard canFetch(for: app, connection) else {
-                connection.answerAtOnce(.fetch, .fetchNotConfigured(id))
+                connection.answerAtOnce(
+                    .fetch, .fetchNotConfigured(id), of: self[style: id].trace)
                 return .skip
             }
             try checkJSON(head, bytes)

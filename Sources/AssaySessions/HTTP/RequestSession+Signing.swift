@@ -29,7 +29,7 @@ extension RequestSession {
         } then: { [self] result in
             do throws(HTTPProblem) {
                 let json = try signature(kind, result.get(), of: app, for: id, connection)
-                connection.answerAtOnce(.sign, ResponseHead(id: id)) {
+                connection.answerAtOnce(.sign, ResponseHead(id: id), of: self[style: id].trace) {
                     answer(json, to: id, connection)
                 }
                 connection.inlet.pay(for: .signature)

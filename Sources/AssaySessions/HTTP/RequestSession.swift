@@ -75,7 +75,7 @@ extension RequestSession {
             return done(result(of: parse, body))
         }
         let mine = LoopBound(done, to: connection.context.server.loop)
-        let job = ParseJob(of: connection.flow, id: id, bytes: bytes) {
+        let job = ParseJob(of: connection.flow, id: id, self[style: id].trace, bytes: bytes) {
             let parsed = result(of: parse, body)
             return { mine.value(parsed) }
         }

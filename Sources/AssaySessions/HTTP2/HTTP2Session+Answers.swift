@@ -55,7 +55,8 @@ extension HTTP2Session {
             return
         }
         // Trailers instead of a head.
-        engine.answer(stream.number, .grpc(form, RPCStatus(problem)), body: [])
+        engine.answer(
+            stream.number, .grpc(form, RPCStatus(problem.naming(style.trace))), body: [])
         touch(connection, answers: 1)
     }
 

@@ -69,7 +69,7 @@ extension HTTP2Session {
             }
             return try collect(data, call, stream, limit: limit, connection)
         } catch {
-            end(stream, RPCStatus(error), connection)
+            end(stream, by: error, connection)
             return data.count
         }
     }
@@ -204,7 +204,7 @@ extension HTTP2Session {
                 connection.context.turns.didAnswerAtOnce(bytes: answer.count)
                 connection.inlet.pay(for: .answer(bytes: answer.count))
             } catch {
-                end(stream, RPCStatus(error), connection)
+                end(stream, by: error, connection)
             }
         // Calls with one message.
         case .verify, .resolve, .fetch, .info, .health, .healthList, .signPromotionalOffer,
@@ -288,13 +288,18 @@ extension HTTP2Session {
                 ? HTTPProblem(400, .invalidArgument, "the stream ended inside a message")
                     .grpc(.internal)
                 : HTTPProblem(400, .unimplemented, "the request has no message")
-            return end(stream, RPCStatus(problem), connection)
+            return end(stream, by: problem, connection)
         }
         endIfAnswered(stream, connection)
     }
 
+    /// Ends the answer of a stream with the reason. What is in flight is dropped.
+    func end(_ stream: HTTP2Stream, by problem: HTTPProblem, _ connection: Connection) {
+        end(stream, RPCStatus(problem.naming(stream.style.trace)), connection)
+    }
+
     /// Ends the answer of a stream. What is in flight is dropped.
-    func end(_ stream: HTTP2Stream, _ status: RPCStatus, _ connection: Connection) {
+    private func end(_ stream: HTTP2Stream, _ status: RPCStatus, _ connection: Connection) {
         dropReceipt(of: stream, connection)
         let (form, open) = (stream.messages?.call.form, stream.openIds)
         stream.plan = .skip
@@ -312,12 +317,12 @@ extension HTTP2Session {
 
     /// Ends streams of messages on which nothing is in flight: their clients go on elsewhere.
     func endStreams(_ connection: Connection) {
-        let status = RPCStatus(HTTPProblem(ResponseHead.unavailable(0)))
+        let problem = HTTPProblem(ResponseHead.unavailable(0))
         for stream in streams.values {
             guard let messages = stream.messages, messages.isEmpty, stream.receipt == nil else {
                 continue
             }
-            end(stream, status, connection)
+            end(stream, by: problem, connection)
         }
     }
 }

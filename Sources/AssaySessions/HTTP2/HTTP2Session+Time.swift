@@ -72,7 +72,7 @@ extension HTTP2Session {
         let now = connection.now
         if let deadline = stream.messages?.deadline(since: stream.began), deadline <= now {
             let late = ResponseHead.deadlineExceeded(stream.id)
-            return end(stream, RPCStatus(HTTPProblem(late)), connection)
+            return end(stream, by: HTTPProblem(late), connection)
         }
         // Between lines or messages nothing is late.
         let isStream = stream.lines != nil || stream.messages != nil
@@ -89,7 +89,7 @@ extension HTTP2Session {
         _ stream: HTTP2Stream, _ refusal: ResponseHead, _ connection: Connection
     ) {
         if stream.messages != nil, stream.receipt == nil {
-            return end(stream, RPCStatus(HTTPProblem(refusal)), connection)
+            return end(stream, by: HTTPProblem(refusal), connection)
         }
         refuseArriving(stream, refusal, connection)
     }

@@ -53,7 +53,7 @@ enum RPCMethod: CaseIterable, Sendable {
     /// Connect and gRPC-Web send. The last three are ignored.
     static let requestFields =
         "Content-Type, Authorization, Connect-Protocol-Version, Connect-Timeout-Ms, Grpc-Timeout, "
-        + "Grpc-Encoding, Grpc-Accept-Encoding, X-Grpc-Web, X-User-Agent"
+        + "Grpc-Encoding, Grpc-Accept-Encoding, X-Grpc-Web, X-User-Agent, " + HTTPField.traceNames
 
     /// The services that Health knows. Empty: the server as a whole.
     static let services = [

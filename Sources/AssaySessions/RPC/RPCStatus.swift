@@ -27,6 +27,7 @@ struct RPCStatus: Equatable, Sendable {
         retryAfter = problem.retryAfter
         if problem.retryAfter > 0 { details.append(.retry(after: problem.retryAfter)) }
         if let code = problem.appStoreErrorCode { details.append(.appStoreError(code)) }
+        if let id = problem.traceId { details.append(.request(ofTrace: id)) }
         // Another method or media type: no client of the protocol sent it.
         if problem.status == 405 || problem.status == 415 { httpStatus = problem.status }
     }
@@ -163,6 +164,13 @@ extension RPCStatus.Detail {
         var info = MessageBuilder()
         info.set(1, bytes: delay.bytes)
         return Self(type: "google.rpc.RetryInfo", value: info.bytes)
+    }
+
+    /// A `google.rpc.RequestInfo` with the id of the trace.
+    fileprivate static func request(ofTrace id: String) -> Self {
+        var info = MessageBuilder()
+        info.set(1, text: id)
+        return Self(type: "google.rpc.RequestInfo", value: info.bytes)
     }
 
     /// A `google.rpc.ErrorInfo` with Apple's `errorCode`.

@@ -33,7 +33,8 @@ extension RequestSession {
             self[style: id].isFetch = true
             call.app = try appOfFetchKey(head, bytes, connection)
             guard canFetch(for: call.app, connection) else {
-                connection.answerAtOnce(.fetch, .fetchNotConfigured(id))
+                connection.answerAtOnce(
+                    .fetch, .fetchNotConfigured(id), of: self[style: id].trace)
                 return .skip
             }
         }

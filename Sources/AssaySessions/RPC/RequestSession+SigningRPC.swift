@@ -31,7 +31,7 @@ extension RequestSession {
         let body = try HTTPSignBody(json.span, app: call.app ?? "")
         let signed = try signature(kind, body, of: call.app, for: id, connection)
         let message = try form.message(ofSignature: signed)
-        connection.answerAtOnce(.sign, ResponseHead(id: id)) {
+        connection.answerAtOnce(.sign, ResponseHead(id: id), of: self[style: id].trace) {
             answer(message, form, to: id, connection)
         }
         connection.inlet.pay(for: .signature)

@@ -1,5 +1,6 @@
 import AssayBytes
 import AssayModels
+import AssayWire
 
 /// The lines of one worker until it hands them over. Belongs to the loop's thread.
 final class AuditBatch {
@@ -12,8 +13,11 @@ final class AuditBatch {
 
     init(_ log: AuditLog) { self.log = log }
 
-    /// Adds a line, with its place: the number of a connection, if it is known, and the request's.
-    func add(_ line: AuditLine, connection: UInt64?, request: UInt64) {
+    /// Adds a line, with its place: the number of a connection, if it is known, the request's, and
+    /// the trace to which it belongs. Of what a client says about a trace, the line has the id.
+    func add(
+        _ line: AuditLine, connection: UInt64?, request: UInt64, _ trace: TraceContext?
+    ) {
         // Moved out, so that Swift does not check the exclusivity of each access.
         var text: [UInt8] = []
         swap(&text, &bytes)
@@ -28,6 +32,11 @@ final class AuditBatch {
             text.append("\",\"request\":")
         }
         text.append(request)
+        if let trace {
+            text.append(",\"trace\":\"")
+            text += trace.traceId.utf8
+            text.append("\"")
+        }
         text.append(",")
         // The members without their brace.
         line.json.span.extracting(1..<line.json.count).copy(to: &text, at: text.count)

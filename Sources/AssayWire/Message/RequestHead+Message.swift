@@ -14,13 +14,14 @@ extension RequestHead: WritableMessage, @unsafe ReadableMessage {
         case .resolve, .fetch, .unknown: break
         }
         if !app.isEmpty { output.set(4, app) }
+        output.set(3, trace?.text)
         if timeoutMilliseconds != 0 { output.set(2, timeoutMilliseconds) }
         output.set(1, id)
     }
 
     init(_ m: Assay__V1__RequestHead) throws(MessageError) {
-        // Ignored, but valid UTF-8 like all text of the contract.
-        let _: String? = try unsafe read(m.has_traceparent, m.traceparent)
+        // Valid UTF-8 like all text of the contract, even if no trace has this text.
+        let traceparent: String? = try unsafe read(m.has_traceparent, m.traceparent)
         let call: Call
         switch unsafe m.call_case {
         case ASSAY__V1__REQUEST_HEAD__CALL_VERIFY:
@@ -38,7 +39,8 @@ extension RequestHead: WritableMessage, @unsafe ReadableMessage {
             id: unsafe read(m.has_id, m.id) ?? 0, call: call,
             app: try unsafe read(m.has_app, m.app) ?? "",
             timeoutMilliseconds: unsafe read(m.has_timeout_ms, m.timeout_ms) ?? 0,
-            mayWait: unsafe read(m.has_may_wait, m.may_wait) ?? false)
+            mayWait: unsafe read(m.has_may_wait, m.may_wait) ?? false,
+            trace: traceparent.flatMap { TraceContext($0) })
     }
 }
 

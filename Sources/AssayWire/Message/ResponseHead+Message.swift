@@ -3,6 +3,7 @@ import CAssayProto
 
 extension ResponseHead: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(12, traceId)
         output.set(11, appStoreErrorCode)
         switch result {
         case .none: break
@@ -28,7 +29,8 @@ extension ResponseHead: WritableMessage, @unsafe ReadableMessage {
             message: try unsafe read(m.has_message, m.message) ?? "",
             retryAfterMilliseconds: unsafe read(m.has_retry_after_ms, m.retry_after_ms) ?? 0,
             appStoreErrorCode: unsafe read(
-                m.has_app_store_error_code, m.app_store_error_code))
+                m.has_app_store_error_code, m.app_store_error_code),
+            traceId: try unsafe read(m.has_trace_id, m.trace_id))
         do {
             result = try unsafe Self.result(m)
         } catch .unknownVerdict(let verdict) {

@@ -419,7 +419,8 @@ struct  Assay__V1__RequestHead
   protobuf_c_boolean has_timeout_ms;
   uint32_t timeout_ms;
   /*
-   * The value of the W3C traceparent header. Reserved: the server ignores it.
+   * The trace to which the request belongs: the value of the traceparent field of W3C Trace Context.
+   * One that the standard ignores is ignored, and never a reason for a refusal.
    */
   protobuf_c_boolean has_traceparent;
   ProtobufCBinaryData traceparent;
@@ -887,6 +888,12 @@ struct  Assay__V1__ResponseHead
    */
   protobuf_c_boolean has_app_store_error_code;
   int64_t app_store_error_code;
+  /*
+   * The trace of the request, 32 hexadecimal digits, if it named one and the status is not OK.
+   * Absent for refusals that an overloaded server makes without reading the head.
+   */
+  protobuf_c_boolean has_trace_id;
+  ProtobufCBinaryData trace_id;
   Assay__V1__ResponseHead__ResultCase result_case;
   union {
     /*
@@ -917,7 +924,7 @@ struct  Assay__V1__ResponseHead
 };
 #define ASSAY__V1__RESPONSE_HEAD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__response_head__descriptor) \
-    , 0, 0, 0, ASSAY__V1__STATUS__STATUS_OK, 0, {0,NULL}, 0, 0, 0, 0, ASSAY__V1__RESPONSE_HEAD__RESULT__NOT_SET, {0} }
+    , 0, 0, 0, ASSAY__V1__STATUS__STATUS_OK, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, ASSAY__V1__RESPONSE_HEAD__RESULT__NOT_SET, {0} }
 
 
 /*

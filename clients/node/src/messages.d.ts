@@ -193,7 +193,10 @@ export interface RequestHead {
    * DEADLINE_EXCEEDED.
    */
   timeoutMs?: number
-  /** The value of the W3C traceparent header. Reserved: the server ignores it. */
+  /**
+   * The trace to which the request belongs: the value of the traceparent field of W3C Trace
+   * Context. One that the standard ignores is ignored, and never a reason for a refusal.
+   */
   traceparent?: string
   /**
    * Name of the server's app entry, whose policy applies. Empty or absent selects the default
@@ -463,6 +466,11 @@ export interface ResponseHead {
   fetched?: Fetched
   /** Apple's errorCode, where the App Store refused a Fetch: 4040010 for an unknown transaction. */
   appStoreErrorCode?: bigint
+  /**
+   * The trace of the request, 32 hexadecimal digits, if it named one and the status is not OK.
+   * Absent for refusals that an overloaded server makes without reading the head.
+   */
+  traceId?: string
 }
 
 /** The outcome of a Resolve. */

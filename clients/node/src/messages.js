@@ -206,6 +206,7 @@ Object.assign(ResponseHead, {
   9: ['resolution', Resolution, false, [5, 6, 7, 8, 10]],
   10: ['fetched', Fetched, false, [5, 6, 7, 8, 9]],
   11: ['appStoreErrorCode', 'int64'],
+  12: ['traceId', 'string'],
 })
 
 Object.assign(Resolution, {

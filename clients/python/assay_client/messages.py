@@ -308,7 +308,8 @@ class RequestHead(Message):
     server's default, which is longer for Fetch. The server answers a request past its limit with
     DEADLINE_EXCEEDED."""
     traceparent: Optional[str] = None
-    """The value of the W3C traceparent header. Reserved: the server ignores it."""
+    """The trace to which the request belongs: the value of the traceparent field of W3C Trace
+    Context. One that the standard ignores is ignored, and never a reason for a refusal."""
     app: Optional[str] = None
     """Name of the server's app entry, whose policy applies. Empty or absent selects the default
     entry."""
@@ -554,6 +555,9 @@ class ResponseHead(Message):
     app_store_error_code: Optional[int] = None
     """Apple's errorCode, where the App Store refused a Fetch: 4040010 for an unknown transaction.
     """
+    trace_id: Optional[str] = None
+    """The trace of the request, 32 hexadecimal digits, if it named one and the status is not OK.
+    Absent for refusals that an overloaded server makes without reading the head."""
 
 
 @dataclass
@@ -2211,6 +2215,7 @@ ResponseHead.FIELDS = {
     9: ("resolution", Resolution, False),
     10: ("fetched", Fetched, False),
     11: ("app_store_error_code", "int64", False),
+    12: ("trace_id", "string", False),
 }
 Resolution.FIELDS = {
     1: ("items", ResolvedItem, True),

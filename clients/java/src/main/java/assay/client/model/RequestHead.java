@@ -9,7 +9,9 @@ package assay.client.model;
  * @param timeoutMs The time limit in milliseconds, from the frame's first byte on. 0 or absent
  *     selects the server's default, which is longer for Fetch. The server answers a request past
  *     its limit with DEADLINE_EXCEEDED.
- * @param traceparent The value of the W3C traceparent header. Reserved: the server ignores it.
+ * @param traceparent The trace to which the request belongs: the value of the traceparent field of
+ *     W3C Trace Context. One that the standard ignores is ignored, and never a reason for a
+ *     refusal.
  * @param app Name of the server's app entry, whose policy applies. Empty or absent selects the
  *     default entry.
  * @param verify Verifies the evidence in the body.
@@ -165,7 +167,10 @@ public record RequestHead(Long id, Long timeoutMs, String traceparent, String ap
             return this;
         }
 
-        /** The value of the W3C traceparent header. Reserved: the server ignores it. */
+        /**
+         * The trace to which the request belongs: the value of the traceparent field of W3C Trace
+         * Context. One that the standard ignores is ignored, and never a reason for a refusal.
+         */
         public Builder traceparent(String traceparent) {
             this.traceparent = traceparent;
             return this;

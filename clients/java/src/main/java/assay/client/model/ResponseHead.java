@@ -26,10 +26,12 @@ package assay.client.model;
  * @param fetched Result of Fetch.
  * @param appStoreErrorCode Apple's errorCode, where the App Store refused a Fetch: 4040010 for an
  *     unknown transaction.
+ * @param traceId The trace of the request, 32 hexadecimal digits, if it named one and the status is
+ *     not OK. Absent for refusals that an overloaded server makes without reading the head.
  */
 public record ResponseHead(Long id, Status status, String message, Long retryAfterMs, Verification
         verification, HealthResult health, ServerInfo info, Pong pong, Resolution resolution,
-        Fetched fetched, Long appStoreErrorCode) {
+        Fetched fetched, Long appStoreErrorCode, String traceId) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -92,6 +94,7 @@ public record ResponseHead(Long id, Status status, String message, Long retryAft
                     b.fetched = Fetched.decode(in.message());
                 }
                 case 11 -> b.appStoreErrorCode = in.number();
+                case 12 -> b.traceId = in.text();
                 default -> in.skip();
             }
         }
@@ -132,6 +135,9 @@ public record ResponseHead(Long id, Status status, String message, Long retryAft
         if (appStoreErrorCode != null) {
             out.number(11, appStoreErrorCode);
         }
+        if (traceId != null) {
+            out.text(12, traceId);
+        }
     }
 
     /** Makes a ResponseHead. What is not set is absent. */
@@ -147,6 +153,7 @@ public record ResponseHead(Long id, Status status, String message, Long retryAft
         private Resolution resolution;
         private Fetched fetched;
         private Long appStoreErrorCode;
+        private String traceId;
 
         private Builder() {}
 
@@ -233,10 +240,19 @@ public record ResponseHead(Long id, Status status, String message, Long retryAft
             return this;
         }
 
+        /**
+         * The trace of the request, 32 hexadecimal digits, if it named one and the status is not
+         * OK. Absent for refusals that an overloaded server makes without reading the head.
+         */
+        public Builder traceId(String traceId) {
+            this.traceId = traceId;
+            return this;
+        }
+
         /** Returns the message. */
         public ResponseHead build() {
             return new ResponseHead(id, status, message, retryAfterMs, verification, health, info,
-                pong, resolution, fetched, appStoreErrorCode);
+                pong, resolution, fetched, appStoreErrorCode, traceId);
         }
     }
 }
