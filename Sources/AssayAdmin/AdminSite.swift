@@ -8,7 +8,7 @@ package struct AdminSite: AdminPages {
     private let monitor: ServerMonitor
     private let explains: Bool
     private let clock: @Sendable () -> UInt64
-    private let metricsPage = CachedPage()
+    private let metricsPages = MetricsFormat.allCases.map { _ in CachedPage() }
     private let statusPage = CachedPage()
 
     /// The age of the last published state at which the loop counts as stuck. A running loop
@@ -30,7 +30,7 @@ package struct AdminSite: AdminPages {
     private static let paths: [(path: String, description: String)] = [
         ("/healthz", "200 while the process and its event loop run"),
         ("/readyz", "200 while requests are accepted; otherwise 503 and the reason"),
-        ("/metrics", "metrics for Prometheus, text format 0.0.4"),
+        ("/metrics", "metrics for Prometheus, text format 0.0.4, or OpenMetrics 1.0.0"),
         ("/status", "a page with the server's state and history"),
         ("/explain", "a page that shows why evidence gets its verdict, if it is switched on"),
     ]
@@ -41,7 +41,7 @@ package struct AdminSite: AdminPages {
         case "/": page = { index }
         case "/healthz": page = { health }
         case "/readyz": page = { readiness }
-        case "/metrics": page = { metrics }
+        case "/metrics": page = { metrics(as: MetricsFormat(accepted: request.accept)) }
         case "/status": page = { status }
         case "/explain": return explanation(request)
         default: return .text(404, "no such path; / lists them")
@@ -116,12 +116,12 @@ package struct AdminSite: AdminPages {
         }
     }
 
-    private var metrics: HTTPResponse {
+    private func metrics(as format: MetricsFormat) -> HTTPResponse {
         guard let latest = monitor.latest else { return .text(503, "starting") }
-        return metricsPage.answer {
-            HTTPResponse(
-                200, contentType: "text/plain; version=0.0.4; charset=utf-8",
-                body: MetricsPage(latest.state, age: latest.age, process: .own).text)
+        return metricsPages[format.rawValue].answer {
+            let page = MetricsPage(latest.state, age: latest.age, process: .own, format)
+            return HTTPResponse(
+                200, contentType: format.contentType, fields: [("Vary", "Accept")], body: page.text)
         }
     }
 

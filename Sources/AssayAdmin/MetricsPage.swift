@@ -10,9 +10,10 @@ struct MetricsPage {
     private let age: UInt64
     private let process: ProcessFacts
     private let caches: CacheFacts
-    private var out = PrometheusText()
+    private var out: MetricsText
 
-    init(_ state: ServerState, age: UInt64, process: ProcessFacts) {
+    init(_ state: ServerState, age: UInt64, process: ProcessFacts, _ format: MetricsFormat) {
+        out = MetricsText(format)
         self.state = state
         self.age = age
         self.process = process
@@ -28,6 +29,7 @@ struct MetricsPage {
         addTraffic()
         addCertificates()
         addProcess()
+        out.end()
     }
 
     var text: [UInt8] { out.bytes }
@@ -44,7 +46,7 @@ struct MetricsPage {
             ])
     }
 
-    private static func labels(_ call: CallLabel) -> PrometheusText.Labels {
+    private static func labels(_ call: CallLabel) -> MetricsText.Labels {
         [
             ("grpc_type", "unary"), ("grpc_service", "assay.v1.Assay"),
             ("grpc_method", call.method),
@@ -101,9 +103,9 @@ struct MetricsPage {
 
     private static func samples(
         _ counts: VerdictCounts, app: String
-    ) -> [(labels: PrometheusText.Labels, value: Double)] {
+    ) -> [(labels: MetricsText.Labels, value: Double)] {
         guard counts.total > 0 else { return [] }
-        var samples: [(labels: PrometheusText.Labels, value: Double)] = []
+        var samples: [(labels: MetricsText.Labels, value: Double)] = []
         for kind in EvidenceKind.allCases {
             for verdict in Verdict.allCases {
                 for environment in EnvironmentLabel.allCases {
@@ -271,7 +273,7 @@ struct MetricsPage {
                 ([("reason", $0.key)], Double($0.value))
             }
         )
-        let directions: (PrometheusText.Labels, PrometheusText.Labels) = (
+        let directions: (MetricsText.Labels, MetricsText.Labels) = (
             [("direction", "received")], [("direction", "sent")]
         )
         out.metric(

@@ -4,10 +4,10 @@ import AssayServer
 
 /// The metrics of revocation: each certificate of a chain that validated, and the requests.
 struct RevocationMetrics {
-    typealias Samples = [(labels: PrometheusText.Labels, value: Double)]
+    typealias Samples = [(labels: MetricsText.Labels, value: Double)]
 
-    private(set) var all:
-        [(name: String, type: PrometheusText.Kind, help: String, samples: Samples)] = []
+    private(set) var all: [(name: String, type: MetricsText.Kind, help: String, samples: Samples)] =
+        []
 
     init(_ report: RevocationReport, now: Timestamp) {
         func samples(_ value: (RevocationReport.Certificate) -> Double?) -> Samples {
@@ -70,7 +70,7 @@ struct RevocationMetrics {
 
     private static func labels(
         _ certificate: RevocationReport.Certificate
-    ) -> PrometheusText.Labels {
+    ) -> MetricsText.Labels {
         [("certificate", certificate.id), ("position", certificate.position)]
     }
 }

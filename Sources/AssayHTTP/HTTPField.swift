@@ -2,7 +2,7 @@
 /// ignored.
 package enum HTTPField: Int, CaseIterable, Hashable, Sendable {
     case host, contentLength, transferEncoding, connection, contentType, contentEncoding, expect
-    case origin, authorization, correlationId, fetchSite, traceparent
+    case origin, authorization, correlationId, fetchSite, traceparent, accept
     case connectVersion, connectTimeout, connectEncoding, grpcTimeout, grpcEncoding
 
     package var name: String {
@@ -19,6 +19,7 @@ package enum HTTPField: Int, CaseIterable, Hashable, Sendable {
         case .correlationId: "X-Correlation-Id"
         case .fetchSite: "Sec-Fetch-Site"
         case .traceparent: "Traceparent"
+        case .accept: "Accept"
         case .connectVersion: "Connect-Protocol-Version"
         case .connectTimeout: "Connect-Timeout-Ms"
         case .connectEncoding: "Connect-Content-Encoding"
@@ -41,6 +42,7 @@ package enum HTTPField: Int, CaseIterable, Hashable, Sendable {
         case (4, UInt8(ascii: "h")): field = .host
         case (6, UInt8(ascii: "o")): field = .origin
         case (6, UInt8(ascii: "e")): field = .expect
+        case (6, UInt8(ascii: "a")): field = .accept
         case (10, UInt8(ascii: "c")): field = .connection
         case (11, UInt8(ascii: "t")): field = .traceparent
         case (12, UInt8(ascii: "c")): field = .contentType

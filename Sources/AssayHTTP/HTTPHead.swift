@@ -26,7 +26,7 @@ package struct HTTPHead: Sendable {
     package internal(set) var expectsContinue = false
     /// Bytes of the head: the body begins here.
     package internal(set) var end = 0
-    private var values = InlineArray<17, Range<Int>?>(repeating: nil)
+    private var values = InlineArray<18, Range<Int>?>(repeating: nil)
 
     /// The position of a field's value, without white space around it; nil if it is absent.
     package internal(set) subscript(_ field: HTTPField) -> Range<Int>? {
@@ -41,10 +41,14 @@ package struct HTTPHead: Sendable {
             self[field] = range
             return true
         }
-        guard field == .traceparent else { return false }
+        switch field {
         // Nothing decides which is meant. The request goes on without a trace: the empty value
         // names none.
-        self[field] = range.lowerBound..<range.lowerBound
+        case .traceparent: self[field] = range.lowerBound..<range.lowerBound
+        // A list, which can be divided among several fields. The first of them is read.
+        case .accept: break
+        default: return false
+        }
         return true
     }
 }

@@ -196,7 +196,7 @@ extension HTTPHead {
             }
             expectsContinue = true
         case .host, .contentType, .contentEncoding, .origin, .authorization, .correlationId,
-            .fetchSite, .traceparent, .connectVersion, .connectTimeout, .connectEncoding,
+            .fetchSite, .traceparent, .accept, .connectVersion, .connectTimeout, .connectEncoding,
             .grpcTimeout, .grpcEncoding:
             break
         }

@@ -109,13 +109,13 @@ package class ReplyPort: @unchecked Sendable {
             let telemetry = flow.telemetry
             switch result {
             case .verified(let outcome, let began):
-                telemetry.didAnswer(outcome, arrived: arrived, began: began, now: now)
+                telemetry.didAnswer(outcome, arrived: arrived, began: began, now: now, trace)
                 audit(outcome.line, flow)
             case .resolved(let outcome, let line):
-                telemetry.didResolve(outcome, arrived: arrived, now: now)
+                telemetry.didResolve(outcome, arrived: arrived, now: now, trace)
                 audit(line, flow)
             case .fetched(let line):
-                telemetry.didFetch(arrived: arrived, now: now)
+                telemetry.didFetch(arrived: arrived, now: now, trace)
                 audit(line, flow)
             }
             caller?.answer(to: id, bytes: bytes, appendResult)

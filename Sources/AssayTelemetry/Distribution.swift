@@ -6,6 +6,8 @@ package struct Distribution: Equatable, Sendable {
     package let bounds: [UInt64]
     package private(set) var counts: [UInt64]
     package private(set) var sum: UInt64 = 0
+    /// The last traced value of each bucket; empty until the first one.
+    package private(set) var exemplars: [Exemplar?] = []
 
     package init(bounds: [UInt64]) {
         self.bounds = bounds
@@ -14,7 +16,8 @@ package struct Distribution: Equatable, Sendable {
 
     package var count: UInt64 { counts.reduce(0, &+) }
 
-    package mutating func add(_ value: UInt64) {
+    /// - Parameter exemplar: where the value comes from; nil for most.
+    package mutating func add(_ value: UInt64, from exemplar: Exemplar? = nil) {
         var (low, high) = (0, bounds.count)
         while low < high {
             let middle = (low + high) / 2
@@ -22,12 +25,26 @@ package struct Distribution: Equatable, Sendable {
         }
         counts[low] &+= 1
         sum &+= value
+        if let exemplar { keep(exemplar, value, in: low) }
+    }
+
+    private mutating func keep(_ exemplar: Exemplar, _ value: UInt64, in bucket: Int) {
+        if exemplars.isEmpty { exemplars = Array(repeating: nil, count: counts.count) }
+        exemplars[bucket] = exemplar
+        exemplars[bucket]?.value = value
     }
 
     /// Adds the values of another distribution with the same bounds.
     package mutating func add(_ other: Distribution) {
         for index in counts.indices { counts[index] &+= other.counts[index] }
         sum &+= other.sum
+        guard !other.exemplars.isEmpty else { return }
+        if exemplars.isEmpty { exemplars = Array(repeating: nil, count: counts.count) }
+        for (bucket, theirs) in other.exemplars.enumerated() {
+            guard let theirs else { continue }
+            if let mine = exemplars[bucket], mine.time >= theirs.time { continue }
+            exemplars[bucket] = theirs
+        }
     }
 
     /// The values added since an earlier state of the same distribution.

@@ -83,10 +83,13 @@ extension ServerMetrics {
 
     /// Counts a verification whose answer was passed to its connection. Times are the monotonic
     /// clock's.
-    package mutating func didAnswer(_ outcome: Outcome, arrived: UInt64, began: UInt64, now: UInt64)
-    {
+    ///
+    /// - Parameter exemplar: of its trace; nil for most requests.
+    package mutating func didAnswer(
+        _ outcome: Outcome, arrived: UInt64, began: UInt64, now: UInt64, _ exemplar: Exemplar?
+    ) {
         didHandle(.verify, .ok)
-        handling.add(now > arrived ? now - arrived : 0)
+        handling.add(now > arrived ? now - arrived : 0, from: exemplar)
         queueDelay.add(began > arrived ? began - arrived : 0)
         count(outcome)
     }
@@ -98,16 +101,18 @@ extension ServerMetrics {
     }
 
     /// Counts a Resolve whose answer was passed to its connection.
-    package mutating func didResolve(_ outcome: ResolveOutcome, arrived: UInt64, now: UInt64) {
+    package mutating func didResolve(
+        _ outcome: ResolveOutcome, arrived: UInt64, now: UInt64, _ exemplar: Exemplar?
+    ) {
         didHandle(.resolve, .ok)
-        resolveHandling.add(now > arrived ? now - arrived : 0)
+        resolveHandling.add(now > arrived ? now - arrived : 0, from: exemplar)
         resolves[outcome.rawValue] &+= 1
     }
 
     /// Counts a Fetch whose answer was passed to its connection.
-    package mutating func didFetch(arrived: UInt64, now: UInt64) {
+    package mutating func didFetch(arrived: UInt64, now: UInt64, _ exemplar: Exemplar?) {
         didHandle(.fetch, .ok)
-        fetchHandling.add(now > arrived ? now - arrived : 0)
+        fetchHandling.add(now > arrived ? now - arrived : 0, from: exemplar)
     }
 
     /// Counts an accepted request that ended without a result. That of a Fetch is mostly the App

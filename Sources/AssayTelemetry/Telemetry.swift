@@ -117,19 +117,29 @@ package final class Telemetry {
 
     package func didVerify(batchOf count: Int) { counts.didVerify(batchOf: count) }
 
-    package func didAnswer(_ outcome: Outcome, arrived: UInt64, began: UInt64, now: UInt64) {
-        counts.didAnswer(outcome, arrived: arrived, began: began, now: now)
+    package func didAnswer(
+        _ outcome: Outcome, arrived: UInt64, began: UInt64, now: UInt64, _ trace: TraceContext?
+    ) {
+        counts.didAnswer(outcome, arrived: arrived, began: began, now: now, exemplar(of: trace))
     }
 
     package func didVerifyItem(_ outcome: Outcome, arrived: UInt64, began: UInt64) {
         counts.didVerifyItem(outcome, arrived: arrived, began: began)
     }
 
-    package func didResolve(_ outcome: ResolveOutcome, arrived: UInt64, now: UInt64) {
-        counts.didResolve(outcome, arrived: arrived, now: now)
+    package func didResolve(
+        _ outcome: ResolveOutcome, arrived: UInt64, now: UInt64, _ trace: TraceContext?
+    ) {
+        counts.didResolve(outcome, arrived: arrived, now: now, exemplar(of: trace))
     }
 
-    package func didFetch(arrived: UInt64, now: UInt64) {
-        counts.didFetch(arrived: arrived, now: now)
+    package func didFetch(arrived: UInt64, now: UInt64, _ trace: TraceContext?) {
+        counts.didFetch(arrived: arrived, now: now, exemplar(of: trace))
+    }
+
+    /// The exemplar of a request that its client records: others can't be looked up.
+    private func exemplar(of trace: TraceContext?) -> Exemplar? {
+        guard let trace, trace.isSampled else { return nil }
+        return Exemplar(trace: trace, time: log.clock())
     }
 }

@@ -10,6 +10,7 @@ package struct HTTPRequest: Sendable {
     package var source: HTTPOriginPolicy.Source
     package var contentType: String?
     package var authorization: String?
+    package var accept: String?
     /// Nil before the body has arrived.
     package var body: [UInt8]?
 
@@ -26,6 +27,7 @@ package struct HTTPRequest: Sendable {
         query = head.query.map { bytes.extracting($0).array }
         source = .init(head, bytes)
         contentType = head[.contentType].map { bytes.extracting($0).httpText }
+        accept = head[.accept].map { bytes.extracting($0).httpText }
         authorization = head[.authorization].map { bytes.extracting($0).httpText }
     }
 }

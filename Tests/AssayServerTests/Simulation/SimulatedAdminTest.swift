@@ -26,10 +26,14 @@ struct SimulatedAdminTest {
     }
 
     /// A page of a new site: a site keeps its pages for a while.
-    func get(_ path: String) -> AdminTest.Answer {
+    ///
+    /// - Parameter accept: the value of the field.
+    func get(_ path: String, accept: String? = nil) -> AdminTest.Answer {
         let site = AdminSite(
             monitor: monitor, explains: false, clock: { SystemClock.monotonicNanoseconds })
-        let response = site.answer(HTTPRequest(method: .get, path: path))
+        var request = HTTPRequest(method: .get, path: path)
+        request.accept = accept
+        let response = site.answer(request)
         return AdminTest.Answer(
             status: response.status, body: String(decoding: response.body, as: UTF8.self))
     }
