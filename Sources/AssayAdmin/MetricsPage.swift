@@ -24,7 +24,7 @@ struct MetricsPage {
         addCaches()
         addFetches()
         if let report = state.revocation { add(report) }
-        if let counts = state.audit { add(counts) }
+        addRecords()
         addHeldResources()
         addTraffic()
         addCertificates()
@@ -36,14 +36,26 @@ struct MetricsPage {
 
     private var metrics: ServerMetrics { state.metrics }
 
-    private mutating func add(_ counts: AuditLog.Counts) {
-        out.metric(
-            "assay_audit_log_lines_total", .counter,
-            "Lines of the audit log: written, or lost for lack of space.",
-            [
-                ([("result", "written")], Double(counts.written)),
-                ([("result", "lost")], Double(counts.lost)),
-            ])
+    /// What threads of their own write. Absent where they do not.
+    private mutating func addRecords() {
+        if let counts = state.audit {
+            out.metric(
+                "assay_audit_log_lines_total", .counter,
+                "Lines of the audit log: written, or lost for lack of space.",
+                [
+                    ([("result", "written")], Double(counts.written)),
+                    ([("result", "lost")], Double(counts.lost)),
+                ])
+        }
+        if let counts = state.spans {
+            out.metric(
+                "assay_spans_total", .counter,
+                "Spans of traced requests: exported, or lost for lack of space or a collector.",
+                [
+                    ([("result", "exported")], Double(counts.written)),
+                    ([("result", "lost")], Double(counts.lost)),
+                ])
+        }
     }
 
     private static func labels(_ call: CallLabel) -> MetricsText.Labels {

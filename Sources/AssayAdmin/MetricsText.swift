@@ -6,6 +6,8 @@ import AssayWire
 struct MetricsText {
     private(set) var bytes: [UInt8] = []
     private let format: MetricsFormat
+    /// Names of the metrics so far. In OpenMetrics that of a counter has no `_total`.
+    private var families: Set<String> = []
 
     typealias Labels = [(name: String, value: String)]
 
@@ -85,18 +87,21 @@ struct MetricsText {
             let exemplar = values.exemplars[bucket]
         else { return "" }
         let labels = Self.text([
-            ("trace_id", exemplar.trace.traceId), ("span_id", exemplar.trace.parentId),
+            ("trace_id", exemplar.trace.traceId), ("span_id", exemplar.spanId),
         ])
         let value = Self.number(Double(exemplar.value) / scale)
         return " # \(labels) \(value) \(Double(exemplar.time.milliseconds) / 1000)"
     }
 
     private mutating func head(_ name: String, _ kind: Kind, _ help: String) {
-        var family = name
+        var (family, type) = (name, kind.rawValue)
         if format == .openMetrics, kind == .counter, name.hasSuffix("_total") {
-            family.removeLast("_total".count)
+            let stem = String(name.dropLast("_total".count))
+            // A gauge that came before has the name. Without a type a counter keeps its own.
+            if families.contains(stem) { type = "unknown" } else { family = stem }
         }
-        bytes += "# HELP \(family) \(help)\n# TYPE \(family) \(kind.rawValue)\n".utf8
+        families.insert(family)
+        bytes += "# HELP \(family) \(help)\n# TYPE \(family) \(type)\n".utf8
     }
 
     private mutating func line(

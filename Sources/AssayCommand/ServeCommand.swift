@@ -31,10 +31,10 @@ struct ServeCommand: AsyncParsableCommand {
                 assay serve --config /etc/assay.toml --check
 
             A flag overrides its environment variable (ASSAY_LISTEN, ASSAY_CONFIG,
-            ASSAY_WORKERS, ASSAY_ADMIN, ASSAY_AUDIT), which overrides the file, which
-            overrides the default. Without a configuration the server verifies evidence of any app.
-            Each request then names the app and the environments that it accepts, by
-            default Production alone.
+            ASSAY_WORKERS, ASSAY_ADMIN, ASSAY_AUDIT, ASSAY_TRACE_OTLP), which overrides the
+            file, which overrides the default. Without a configuration the server verifies
+            evidence of any app. Each request then names the app and the environments that it
+            accepts, by default Production alone.
 
             EXIT STATUS
               0        stopped by a signal, with every accepted request answered
@@ -126,6 +126,15 @@ struct ServeCommand: AsyncParsableCommand {
     var auditEvidence = false
 
     @Option(
+        name: .customLong("trace-otlp"),
+        help: ArgumentHelp(
+            "Export a span of each request whose client records its trace: the URL of an "
+                + "OpenTelemetry collector, such as http://127.0.0.1:4318/v1/traces. "
+                + "(default: none)",
+            valueName: "url"))
+    var traceOTLP: String?
+
+    @Option(
         help: ArgumentHelp(
             "\(LogLevelChoice.names). debug logs why a request to verifyReceipt got a status other "
                 + "than 0. (default: info)",
@@ -183,8 +192,11 @@ struct ServeCommand: AsyncParsableCommand {
         try Output.line(
             "assay ready " + server.endpoints.map { "\($0)" }.joined(separator: " "))
         manager?.notifyReady()
-        // A reload can have replaced the service.
-        defer { reloader.current.audit?.stop() }
+        // A reload can have replaced the services.
+        defer {
+            reloader.current.audit?.stop()
+            reloader.current.spans?.stop()
+        }
         try follow(server, reloader, manager)
     }
 
@@ -239,7 +251,7 @@ struct ServeCommand: AsyncParsableCommand {
             workers: workers, engine: engine ?? .auto,
             drainDelay: drainDelay, admin: admin,
             adminAnyAddress: adminAnyAddress, adminExplain: adminExplain,
-            audit: audit, auditEvidence: auditEvidence)
+            audit: audit, auditEvidence: auditEvidence, traceOTLP: traceOTLP)
     }
 
     private static func settings(

@@ -1,7 +1,7 @@
 import Assay
 package import AssayEntitlements
 package import AssayModels
-import AssayTelemetry
+package import AssayTelemetry
 package import AssayWire
 
 /// How the answer to one request is written: its protocol, and what the request asks for. Any
@@ -9,7 +9,7 @@ package import AssayWire
 /// thread.
 package protocol AnswerForm: Sendable {
     /// The trace to which the request belongs; nil without one.
-    var trace: TraceContext? { get }
+    var trace: RequestTrace? { get }
 
     /// Whether the kind of the evidence is an estimate, and the verification detects it.
     var detectsKind: Bool { get }

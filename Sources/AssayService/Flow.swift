@@ -55,7 +55,7 @@ package final class Flow {
     var nanoseconds: UInt64 { loop.nanoseconds }
 
     /// When the last received bytes could have been read, in nanoseconds of the monotonic clock.
-    var arrived: UInt64 { loop.clock.monotonic(at: lastArrival) }
+    package var arrived: UInt64 { loop.clock.monotonic(at: lastArrival) }
 
     /// Records a read of the connection.
     ///
@@ -113,7 +113,7 @@ package final class Flow {
     }
 
     /// Answers a request that is not verified, and counts it.
-    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead, of trace: TraceContext?) {
+    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead, of trace: RequestTrace?) {
         caller?.answerAtOnce(call, head, of: trace)
     }
 
@@ -140,7 +140,7 @@ package protocol Caller: AnyObject {
     /// - Parameter refusal: nil for a request that was given up.
     func refuse(_ refusal: ResponseHead?)
     /// Answers a request that is not accepted.
-    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead, of trace: TraceContext?)
+    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead, of trace: RequestTrace?)
     func pay(for work: Work)
     func proceed()
 }

@@ -15,7 +15,7 @@ package class ReplyPort: @unchecked Sendable {
     package final let id: UInt64
     private final let call: CallLabel
     /// The trace to which the request belongs; nil without one.
-    private final let trace: TraceContext?
+    private final let trace: RequestTrace?
     /// Nanoseconds of the monotonic clock at which its last bytes could have been read. State.
     private(set) final var arrived: UInt64
     /// The memory that it gives back. State.
@@ -25,7 +25,7 @@ package class ReplyPort: @unchecked Sendable {
 
     /// Accepts a request.
     init(
-        _ call: CallLabel, _ id: UInt64, _ trace: TraceContext?, from flow: Flow,
+        _ call: CallLabel, _ id: UInt64, _ trace: RequestTrace?, from flow: Flow,
         on loop: EventLoop, holding reservation: consuming Reservation
     ) {
         owner = LoopBound(flow, to: loop)
@@ -112,10 +112,10 @@ package class ReplyPort: @unchecked Sendable {
                 telemetry.didAnswer(outcome, arrived: arrived, began: began, now: now, trace)
                 audit(outcome.line, flow)
             case .resolved(let outcome, let line):
-                telemetry.didResolve(outcome, arrived: arrived, now: now, trace)
+                telemetry.didResolve(outcome, arrived: arrived, now: now, trace, of: subject)
                 audit(line, flow)
             case .fetched(let line):
-                telemetry.didFetch(arrived: arrived, now: now, trace)
+                telemetry.didFetch(arrived: arrived, now: now, trace, of: subject)
                 audit(line, flow)
             }
             caller?.answer(to: id, bytes: bytes, appendResult)
@@ -130,13 +130,13 @@ package class ReplyPort: @unchecked Sendable {
         let refusal = flow.awaits(id) ? refusal : nil
         end(flow) { caller in
             flow.telemetry.didDrop(
-                call, refusal, connection: flow.number, trace, of: subject)
-            caller?.refuse(refusal?.naming(trace))
+                call, refusal, connection: flow.number, trace, arrived: arrived, of: subject)
+            caller?.refuse(refusal?.naming(trace?.context))
         }
     }
 
-    /// What it is about, for its line of the audit log; nil if no app entry is known.
-    var subject: AuditSubject? { nil }
+    /// What it is about, for the audit log and its span; nil if no app entry is known.
+    var subject: RequestSubject? { nil }
 
     /// Writes a line of the request into the audit log.
     final func audit(_ line: AuditLine?, _ flow: Flow) {
@@ -151,11 +151,12 @@ package class ReplyPort: @unchecked Sendable {
 
     deinit {
         guard !hasEnded else { return }
-        let (id, call, cost, trace) = (id, call, cost, trace)
+        let (id, call, cost, trace, arrived) = (id, call, cost, trace, arrived)
         owner.post { flow in
             let failure = ResponseHead.lost(id)
-            flow.telemetry.didDrop(call, failure, connection: flow.number, trace, of: nil)
-            flow.end(id, cost) { $0?.refuse(failure.naming(trace)) }
+            flow.telemetry.didDrop(
+                call, failure, connection: flow.number, trace, arrived: arrived, of: nil)
+            flow.end(id, cost) { $0?.refuse(failure.naming(trace?.context)) }
         }
     }
 }
@@ -167,7 +168,7 @@ final class DecisionPort: ReplyPort, @unchecked Sendable {
 
     /// Accepts a request for a decision.
     init(
-        _ call: CallLabel, _ id: UInt64, _ trace: TraceContext?, of app: AppEntry,
+        _ call: CallLabel, _ id: UInt64, _ trace: RequestTrace?, of app: AppEntry,
         from flow: Flow, on loop: EventLoop, holding reservation: consuming Reservation
     ) {
         self.app = app
@@ -182,5 +183,5 @@ final class DecisionPort: ReplyPort, @unchecked Sendable {
         super.init(replacing: job)
     }
 
-    override var subject: AuditSubject? { AuditSubject(app: app.name, kind: kind) }
+    override var subject: RequestSubject? { RequestSubject(app: app.name, kind: kind) }
 }

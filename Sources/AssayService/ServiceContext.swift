@@ -23,6 +23,7 @@ package final class ServiceContext {
         telemetry = Telemetry(log, loop)
         telemetry.follow(settings.apps.keys)
         telemetry.audit = settings.audit
+        telemetry.spans = settings.spans
     }
 
     package var limits: ServerLimits { settings.limits }
@@ -37,6 +38,7 @@ package final class ServiceContext {
         settings = new
         telemetry.follow(settings.apps.keys)
         telemetry.audit = settings.audit
+        telemetry.spans = settings.spans
     }
 
     package func enter(_ new: ServerPhase) { current = new }
@@ -53,10 +55,12 @@ package struct ServiceSettings: Sendable {
     let version: String
     /// Takes a line of each answer; nil where the audit log is off.
     let audit: AuditLog?
+    /// Takes the spans of traced requests; nil where they are not exported.
+    let spans: RecordQueue?
 
     package init(
         apps: [String: AppEntry], defaultApp: String?, limits: ServerLimits, version: String,
-        audit: AuditLog? = nil
+        audit: AuditLog? = nil, spans: RecordQueue? = nil
     ) {
         var named = apps
         for (name, entry) in apps { named[name] = entry.named(name) }
@@ -65,5 +69,6 @@ package struct ServiceSettings: Sendable {
         self.limits = limits
         self.version = version
         self.audit = audit
+        self.spans = spans
     }
 }

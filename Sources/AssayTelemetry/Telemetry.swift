@@ -2,10 +2,11 @@ package import AssayIO
 package import AssayWire
 
 /// Counts and logs what happens in a server. Owns its metrics, the rate at which faults of clients
-/// are logged, and the lines of the audit log that were not handed over. Belongs to the loop's
-/// thread.
+/// are logged, and the lines of the audit log and the spans that were not handed over. Belongs to
+/// the loop's thread.
 ///
-/// Each answered request is counted here, whatever its protocol: so its line is written here.
+/// Each answered request is counted here, whatever its protocol: so its line and its span are
+/// written here.
 package final class Telemetry {
     package let log: Log
     private var counts = ServerMetrics()
@@ -13,6 +14,8 @@ package final class Telemetry {
     private let loop: EventLoop
     /// Nil where the audit log is off.
     private var batch: AuditBatch?
+    /// Nil where spans are not exported.
+    private var spanBatch: SpanBatch?
 
     package init(_ log: Log, _ loop: EventLoop) {
         self.log = log
@@ -50,26 +53,62 @@ package final class Telemetry {
         }
     }
 
-    /// Hands the lines of the audit log over that were written since the last time.
-    package func flushAudit() { batch?.flush() }
+    /// Hands the lines of the audit log and the spans over that were written since the last time.
+    package func flushRecords() {
+        batch?.flush()
+        spanBatch?.flush()
+    }
 
     /// Writes the line of an answer with a result.
     package func audit(
-        _ line: AuditLine?, connection: UInt64, request: UInt64, _ trace: TraceContext?
+        _ line: AuditLine?, connection: UInt64, request: UInt64, _ trace: RequestTrace?
     ) {
         guard let batch, let line else { return }
-        batch.add(line, connection: connection, request: request, trace)
+        batch.add(line, connection: connection, request: request, trace?.context)
     }
 
     /// Writes the line of an answer without a result.
     private func audit(
-        _ call: CallLabel, _ subject: AuditSubject?, _ answer: ResponseHead, count: Int = 1,
-        connection: UInt64? = nil, _ trace: TraceContext?
+        _ call: CallLabel, _ subject: RequestSubject?, _ answer: ResponseHead, count: Int = 1,
+        connection: UInt64? = nil, _ trace: RequestTrace?
     ) {
         // A request that could not be read is one of the unknown call.
         guard let batch, call.isAudited || call == .unknown && answer.status != .ok else { return }
         let line = AuditLine(call, subject, answer, count: count, at: log.clock())
-        batch.add(line, connection: connection, request: answer.id, trace)
+        batch.add(line, connection: connection, request: answer.id, trace?.context)
+    }
+
+    // MARK: Spans
+
+    /// Takes the spans; nil where they are not exported.
+    package var spans: RecordQueue? {
+        get { spanBatch?.queue }
+        set {
+            guard newValue !== spanBatch?.queue else { return }
+            spanBatch?.flush()
+            spanBatch = newValue.map { SpanBatch($0) }
+        }
+    }
+
+    /// Writes the span of a request that has ended, if its client records its trace.
+    ///
+    /// - Parameters:
+    ///   - arrived: when its last bytes could have been read, by the monotonic clock.
+    ///   - now: nil to read it.
+    private func endSpan(
+        of trace: RequestTrace?, _ call: CallLabel, _ status: Status = .ok,
+        arrived: UInt64, now: UInt64? = nil, _ details: (inout ServerSpan) -> Void
+    ) -> SpanId? {
+        guard let trace, trace.context.isSampled, let spanBatch else { return nil }
+        let now = now ?? loop.nanoseconds
+        // No clock of a server shows a time before 1970.
+        let end = UInt64(clamping: log.clock().milliseconds) &* 1_000_000
+        let elapsed = min(now > arrived ? now - arrived : 0, end)
+        var span = ServerSpan(
+            id: .random, trace: trace, call: call, status: status, start: end - elapsed, end: end)
+        details(&span)
+        spanBatch.add(span)
+        return span.id
     }
 
     // MARK: Counting
@@ -95,22 +134,29 @@ package final class Telemetry {
 
     /// Counts requests that got the same answer when they were read.
     package func didAnswerAtOnce(
-        _ call: CallLabel, _ answer: ResponseHead, count: Int = 1, of trace: TraceContext?
+        _ call: CallLabel, _ answer: ResponseHead, count: Int = 1, of trace: RequestTrace?,
+        arrived: @autoclosure () -> UInt64
     ) {
         counts.didAnswerAtOnce(call, answer, count: count)
         audit(call, nil, answer, count: count, trace)
+        guard trace != nil else { return }
+        _ = endSpan(of: trace, call, answer.status, arrived: arrived()) { _ in }
     }
 
     package func didRefuse(_ answer: ResponseHead) { counts.didRefuse(answer) }
 
     /// Counts an accepted request that ended without a result.
     ///
-    /// - Parameter subject: asked where the audit log is on.
+    /// - Parameter subject: asked where the audit log is on, or spans are exported.
     package func didDrop(
-        _ call: CallLabel, _ answer: ResponseHead?, connection: UInt64, _ trace: TraceContext?,
-        of subject: @autoclosure () -> AuditSubject?
+        _ call: CallLabel, _ answer: ResponseHead?, connection: UInt64, _ trace: RequestTrace?,
+        arrived: UInt64, of subject: @autoclosure () -> RequestSubject?
     ) {
         counts.didDrop(call, answer)
+        _ = endSpan(of: trace, call, answer?.status ?? .cancelled, arrived: arrived) { span in
+            let known = subject()
+            (span.app, span.kind) = (known?.app, known?.kind)
+        }
         guard batch != nil, let answer else { return }
         audit(call, subject(), answer, connection: connection, trace)
     }
@@ -118,9 +164,13 @@ package final class Telemetry {
     package func didVerify(batchOf count: Int) { counts.didVerify(batchOf: count) }
 
     package func didAnswer(
-        _ outcome: Outcome, arrived: UInt64, began: UInt64, now: UInt64, _ trace: TraceContext?
+        _ outcome: Outcome, arrived: UInt64, began: UInt64, now: UInt64, _ trace: RequestTrace?
     ) {
-        counts.didAnswer(outcome, arrived: arrived, began: began, now: now, exemplar(of: trace))
+        let span = endSpan(of: trace, .verify, arrived: arrived, now: now) { span in
+            (span.app, span.kind, span.verdict) = (outcome.app, outcome.kind, outcome.verdict)
+        }
+        counts.didAnswer(
+            outcome, arrived: arrived, began: began, now: now, exemplar(of: trace, span))
     }
 
     package func didVerifyItem(_ outcome: Outcome, arrived: UInt64, began: UInt64) {
@@ -128,18 +178,28 @@ package final class Telemetry {
     }
 
     package func didResolve(
-        _ outcome: ResolveOutcome, arrived: UInt64, now: UInt64, _ trace: TraceContext?
+        _ outcome: ResolveOutcome, arrived: UInt64, now: UInt64, _ trace: RequestTrace?,
+        of subject: @autoclosure () -> RequestSubject?
     ) {
-        counts.didResolve(outcome, arrived: arrived, now: now, exemplar(of: trace))
+        let span = endSpan(of: trace, .resolve, arrived: arrived, now: now) { span in
+            (span.app, span.outcome) = (subject()?.app, outcome)
+        }
+        counts.didResolve(outcome, arrived: arrived, now: now, exemplar(of: trace, span))
     }
 
-    package func didFetch(arrived: UInt64, now: UInt64, _ trace: TraceContext?) {
-        counts.didFetch(arrived: arrived, now: now, exemplar(of: trace))
+    package func didFetch(
+        arrived: UInt64, now: UInt64, _ trace: RequestTrace?,
+        of subject: @autoclosure () -> RequestSubject?
+    ) {
+        let span = endSpan(of: trace, .fetch, arrived: arrived, now: now) {
+            $0.app = subject()?.app
+        }
+        counts.didFetch(arrived: arrived, now: now, exemplar(of: trace, span))
     }
 
     /// The exemplar of a request that its client records: others can't be looked up.
-    private func exemplar(of trace: TraceContext?) -> Exemplar? {
-        guard let trace, trace.isSampled else { return nil }
-        return Exemplar(trace: trace, time: log.clock())
+    private func exemplar(of trace: RequestTrace?, _ span: SpanId?) -> Exemplar? {
+        guard let trace, trace.context.isSampled else { return nil }
+        return Exemplar(trace: trace.context, span: span, time: log.clock())
     }
 }

@@ -52,7 +52,7 @@ import Testing
             String(decoding: chunks.flatMap(\.bytes), as: UTF8.self)
                 == #"{"time":"\#(Minted.now.rfc3339Milliseconds)","request":9,"call":"Verify","#
                 + #""status":"ResourceExhausted","reason":"overloaded","requests":3}"# + "\n")
-        #expect(chunks.map(\.lines) == [1])
+        #expect(chunks.map(\.records) == [1])
     }
 
     @Test("times are those of RFC 3339, whatever the second before was")
@@ -89,8 +89,8 @@ import Testing
             batch.add(line, connection: 1, request: 2, nil)
             count += 1
         }
-        #expect(AuditLimits.gatheredBytes / (line.json.count + 80) < count)
-        #expect(count <= AuditLimits.gatheredBytes / line.json.count)
+        #expect(RecordLimits.gatheredBytes / (line.json.count + 80) < count)
+        #expect(count <= RecordLimits.gatheredBytes / line.json.count)
         batch.flush()
         #expect(log.take().isEmpty)
     }

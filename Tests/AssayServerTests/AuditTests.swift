@@ -35,7 +35,7 @@ import Testing
         #expect(log.counts.lost == 0)
         let text = String(decoding: chunks.flatMap(\.bytes), as: UTF8.self)
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { "\($0)" }
-        #expect(lines.last == "" && chunks.map(\.lines).reduce(0, +) == lines.count - 1)
+        #expect(lines.last == "" && chunks.map(\.records).reduce(0, +) == lines.count - 1)
         return Array(lines.dropLast())
     }
 

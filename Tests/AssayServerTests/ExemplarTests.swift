@@ -82,7 +82,12 @@ import Testing
             guard line != "# EOF" else { return nil }
             let words = line.split(separator: " ", maxSplits: 3)
             if words[0] == "#", words[1] == "TYPE" {
-                return words[3] == "counter" ? "# TYPE \(words[2])_total counter" : String(line)
+                switch words[3] {
+                case "counter": return "# TYPE \(words[2])_total counter"
+                // The name of another metric is that of the counter without `_total`.
+                case "unknown": return "# TYPE \(words[2]) counter"
+                default: return String(line)
+                }
             }
             guard !line.hasPrefix("# HELP") else { return nil }
             let sample = line.firstRange(of: " # ").map { line[..<$0.lowerBound] } ?? line
@@ -116,6 +121,9 @@ import Testing
         }
         let lines = text.split(separator: "\n").filter { !$0.hasPrefix("# HELP") }.map { "\($0)" }
         #expect(steady(Self.asPrometheus(open)) == steady(lines))
+        let names = open.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }
+            .map { $0.split(separator: " ")[2] }
+        #expect(Set(names).count == names.count && names.contains("assay_connections_total"))
         let exemplars = open.split(separator: "\n").filter { $0.contains(" # {") }
         try #require(exemplars.count == 1)
         let id = Self.trace(1).traceId

@@ -59,7 +59,7 @@ import Testing
         let problem = HTTPProblem(503, .unavailable, "why")
         let trace = try #require(TraceContext(TraceTests.text))
         #expect(RPCStatus(problem.naming(nil)).details.isEmpty)
-        let details = RPCStatus(problem.naming(trace)).details
+        let details = RPCStatus(problem.naming(RequestTrace(trace, via: .grpc))).details
         #expect(details.map(\.type) == ["google.rpc.RequestInfo"])
         #expect(
             details.first.flatMap { RPCBytes.bytes(1, of: $0.value) } == Array(trace.traceId.utf8))

@@ -38,6 +38,19 @@ struct AuditTable {
         }
     }
 
+    /// The same, with what a flag or a variable says instead.
+    func writing(to text: String?, evidence: Bool) throws(Failure) -> AuditTable {
+        var table = self
+        if let text {
+            guard let named = Self.destination(text, folder: "") else {
+                throw Failure("--audit is empty: name a file, or unix: and the path of a socket")
+            }
+            table.destination = named
+        }
+        table.includesEvidence = includesEvidence || evidence
+        return table
+    }
+
     /// Writes the audit log, by these settings: an earlier service goes on, and opens its file
     /// again.
     ///

@@ -16,6 +16,7 @@ struct ConfigurationFile {
     var tls: TLSSettings?
     var revocation: RevocationTable
     var audit: AuditTable
+    var trace: TraceTable
     var apps: [AppSettings]
 
     /// More threads would only share the processors.
@@ -47,6 +48,7 @@ struct ConfigurationFile {
         tls = TLSSettings(table.table("tls"), folder: folder)
         revocation = RevocationTable(table.table("revocation"), folder: folder)
         audit = AuditTable(table.table("audit"), folder: folder)
+        trace = TraceTable(table.table("trace"))
         let trust = trust.denying(denied)
         let tables = table.tables("app")
         apps = tables.map { AppSettings($0, folder: folder, trust: trust) }

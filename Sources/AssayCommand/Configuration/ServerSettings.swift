@@ -22,6 +22,7 @@ struct ServerSettings {
     var http: HTTPSettings
     var revocation = RevocationTable()
     var audit = AuditTable()
+    var trace = TraceTable()
     var apps: [AppSettings]
     var deniedCount = 0
     /// The path of the configuration file; nil without one.
@@ -43,12 +44,13 @@ struct ServerSettings {
         var adminExplain = false
         var audit: String?
         var auditEvidence = false
+        var traceOTLP: String?
     }
 
     /// Combines flags, environment variables and the configuration file.
     ///
     /// - Parameter environment: the process's variables; reads `ASSAY_LISTEN`, `ASSAY_CONFIG`,
-    ///   `ASSAY_WORKERS`, `ASSAY_ADMIN` and `ASSAY_AUDIT`.
+    ///   `ASSAY_WORKERS`, `ASSAY_ADMIN`, `ASSAY_AUDIT` and `ASSAY_TRACE_OTLP`.
     /// - Parameter inherited: the sockets that the process inherited.
     init(
         flags: Flags, environment: [String: String], inherited: [InheritedSocket] = []
@@ -96,14 +98,10 @@ struct ServerSettings {
         }
         http = file?.http ?? HTTPSettings()
         revocation = file?.revocation ?? RevocationTable()
-        audit = file?.audit ?? AuditTable()
-        if let text = flags.audit ?? variable("ASSAY_AUDIT") {
-            guard let named = AuditTable.destination(text, folder: "") else {
-                throw Failure("--audit is empty: name a file, or unix: and the path of a socket")
-            }
-            audit.destination = named
-        }
-        audit.includesEvidence = audit.includesEvidence || flags.auditEvidence
+        audit = try (file?.audit ?? AuditTable()).writing(
+            to: flags.audit ?? variable("ASSAY_AUDIT"), evidence: flags.auditEvidence)
+        trace = try (file?.trace ?? TraceTable()).sending(
+            to: flags.traceOTLP ?? variable("ASSAY_TRACE_OTLP"))
         apps = try file?.apps ?? [.open(trust: trust.pinningHarmony(authorities: flags.roots))]
         let stores = try flags.stores.read()
         let push = try flags.stores.push()
@@ -192,6 +190,7 @@ extension ServerSettings {
         if startsServices {
             configuration.keyFiles = try keyFiles(reusing: earlier?.keyFiles)
             configuration.audit = try audit.service(reusing: earlier?.audit, StandardErrorLog())
+            configuration.spans = try trace.service(reusing: earlier?.spans, StandardErrorLog())
         }
         configuration.http = http
         configuration.admin = admin.endpoint

@@ -33,7 +33,7 @@ extension ServerSettings {
         for (index, line) in revocation.summary.enumerated() {
             add(index == 0 ? "revocation" : "", line)
         }
-        add("audit", audit.summary)
+        for (name, value) in written { add(name, value) }
         add("denied", "\(deniedCount) certificates or keys")
         for (index, limit) in LimitSettings.all.enumerated() {
             let value = limit.get(limits)
@@ -76,6 +76,11 @@ extension ServerSettings {
             lines.append("no entry is the default: every request must name its app")
         }
         return lines.joined(separator: "\n")
+    }
+
+    /// What threads of their own write about requests.
+    private var written: [(String, String)] {
+        [("audit", audit.summary), ("trace", trace.summary)]
     }
 }
 

@@ -6,8 +6,8 @@ public import AssayTelemetry
 /// for it: lines for which there is no space are lost and counted.
 public final class AuditService: Sendable {
     package let log: AuditLog
-    /// The thread, and what it writes with; nil for a test that writes itself.
-    private let thread: (loop: EventLoop, writer: LoopBound<AuditWriter>)?
+    /// Nil for a test that writes itself.
+    private let thread: RecordThread?
 
     /// Starts the thread. `apply` gives it a destination. The server's log receives how many lines
     /// were lost, and why; the clock, by default the system's, is the time of these messages.
@@ -15,25 +15,12 @@ public final class AuditService: Sendable {
         log sink: any LogSink = StandardErrorLog(), clock: (@Sendable () -> Timestamp)? = nil
     ) throws(ServerError) {
         let log = Log(sink: sink, clock: clock ?? Log.systemClock)
-        let lines = AuditLog()
+        self.log = AuditLog()
         do throws(LoopError) {
-            let loop = try EventLoop(name: "assay-audit")
-            try loop.start()
-            let writer = try loop.call { () throws(LoopError) in
-                let writer = AuditWriter(lines) { log.write($0) }
-                let timer = try Timer(on: loop)
-                timer.start(
-                    afterMilliseconds: AuditLimits.writeMilliseconds,
-                    everyMilliseconds: AuditLimits.writeMilliseconds
-                ) { writer.turn(at: loop.now) }
-                return LoopBound(writer, to: loop)
-            }
-            lines.whenFull { loop.post { writer.value.turn(at: loop.now) } }
-            thread = (loop, writer)
+            thread = try RecordThread("assay-audit", of: self.log) { log.write(audit: $0) }
         } catch {
             throw .system(error)
         }
-        self.log = lines
     }
 
     /// A service without a thread.
@@ -45,24 +32,17 @@ public final class AuditService: Sendable {
     deinit { stop() }
 
     /// Writes what waits, and ends the thread.
-    public func stop() {
-        guard let (loop, writer) = thread else { return }
-        log.whenFull {}
-        loop.post { writer.value.finish(at: loop.now) }
-        loop.stop()
-        if !loop.isCurrent { loop.join() }
-    }
+    public func stop() { thread?.stop() }
 
     /// Uses these settings from now on. A file is opened before this returns, and opened again if
     /// it was already: the old one possibly has another name.
     public func apply(_ settings: AuditSettings) throws(ServerError) {
         log.includesEvidence = settings.includesEvidence
-        guard let (loop, writer) = thread else { return }
         do throws(LoopError) {
-            try loop.call { () throws(LoopError) in
+            try thread?.use { () throws(LoopError) -> any RecordSink in
                 switch settings.destination {
-                case .file(let path): try writer.value.use(AuditFile(path))
-                case .socket(let path): try writer.value.use(AuditSocket(path))
+                case .file(let path): AuditFile(path)
+                case .socket(let path): AuditSocket(path)
                 }
             }
         } catch {
@@ -73,11 +53,11 @@ public final class AuditService: Sendable {
 
 extension Log {
     /// The reasons are the system's.
-    fileprivate func write(_ event: AuditEvent) {
+    fileprivate func write(audit event: RecordEvent) {
         switch event {
         case .takesNone(let error):
             write(.error, "audit_not_written", ["reason": .text(error.description)])
-        case .takesLines: write(.info, "audit_written_again")
+        case .takesRecords: write(.info, "audit_written_again")
         case .lost(let count):
             write(.error, "audit_lines_lost", ["count": .number(Int(clamping: count))])
         }

@@ -1,21 +1,7 @@
-package import AssayIO
-
-/// Takes lines of the audit log. One thread uses it, which can wait.
-package protocol AuditSink: AnyObject {
-    /// Opens the destination, or opens it again: the file possibly has another name now.
-    func open() throws(LoopError)
-
-    /// Prepares for the lines that follow: notices that a file was renamed or removed.
-    func prepare() throws(LoopError)
-
-    /// Takes bytes from `start` on. An error takes back the beginning of a line that has no end.
-    ///
-    /// - Returns: how many; 0 if it takes none now.
-    func write(_ bytes: [UInt8], from start: Int) throws(LoopError) -> Int
-}
+import AssayIO
 
 /// Appends lines to a file.
-final class AuditFile: AuditSink {
+final class AuditFile: RecordSink {
     private let path: String
     private var file: AppendedFile?
     private var inode: UInt64 = 0
@@ -70,7 +56,7 @@ final class AuditFile: AuditSink {
 }
 
 /// Writes lines to a Unix socket. Connects again when the listener has left.
-final class AuditSocket: AuditSink {
+final class AuditSocket: RecordSink {
     private let path: String
     private var socket: WrittenSocket?
 

@@ -70,6 +70,8 @@ extension ServerConfiguration {
         public var keyFiles: KeyFileService?
         /// Writes a line of each answer; nil for none.
         public var audit: AuditService?
+        /// Exports a span of each traced request; nil for none.
+        public var spans: SpanService?
         /// The limits of memory, time and numbers.
         public var limits: ServerLimits
         /// The version reported by Info.

@@ -55,7 +55,7 @@ extension ServerConfiguration.Reloadable {
     var service: ServiceSettings {
         ServiceSettings(
             apps: apps, defaultApp: defaultApp, limits: limits, version: version,
-            audit: audit?.log)
+            audit: audit?.log, spans: spans?.queue)
     }
 
     /// What connections need of the settings.

@@ -129,7 +129,7 @@ final class WorkerLoop {
         connections.forgetPeers()
         budget.giveBackUnused()
         context.telemetry.flushFaults()
-        context.telemetry.flushAudit()
+        context.telemetry.flushRecords()
         secured.sweep()
         advance()
         // Timers run before the loop blocks: no answer can be left for the end of a turn.
@@ -204,7 +204,7 @@ final class WorkerLoop {
             secured.isIdle
         else { return }
         context.enter(.ended)
-        context.telemetry.flushAudit()
+        context.telemetry.flushRecords()
         budget.giveBackUnused()
         scheduler.stop()
         sweepTimer?.close()

@@ -78,7 +78,9 @@ package struct ServerState: Sendable {
     /// What is known of revocation; nil where no policy uses it.
     package var revocation: RevocationReport?
     /// The lines of the audit log; nil where it is off.
-    package var audit: AuditLog.Counts?
+    package var audit: RecordQueue.Counts?
+    /// The spans of traced requests; nil where they are not exported.
+    package var spans: RecordQueue.Counts?
     /// The time of the server's clock.
     package var now: Timestamp
 }

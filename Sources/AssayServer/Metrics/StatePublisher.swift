@@ -32,7 +32,8 @@ final class StatePublisher {
                 workers: context.fixed.workers, connectionLimit: acceptor.socketLimit,
                 endpoints: acceptor.endpoints, certificateEnd: context.settings.tls?.notAfter,
                 apps: context.service.apps, revocation: context.settings.revocation?.report,
-                audit: context.settings.audit?.log.counts, now: context.fixed.clock()))
+                audit: context.settings.audit?.log.counts,
+                spans: context.settings.spans?.queue.counts, now: context.fixed.clock()))
     }
 
     /// When the state of the worker was reported whose report is the oldest, in nanoseconds of the

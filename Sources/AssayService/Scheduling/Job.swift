@@ -104,7 +104,7 @@ package final class Job: ReplyPort, @unchecked Sendable {
     /// Whether the kind is an estimate, and the verification detects it.
     var detectsKind: Bool { slot?.detectsKind ?? form.detectsKind }
 
-    override var subject: AuditSubject? { AuditSubject(app: app.name, kind: kind) }
+    override var subject: RequestSubject? { RequestSubject(app: app.name, kind: kind) }
 
     /// The labels of its verification in the metrics, and its line of the audit log.
     ///

@@ -1,19 +1,19 @@
 import AssayIO
-import AssayTelemetry
-package import AssayWire
+package import AssayTelemetry
+import AssayWire
 
 /// A body to be parsed.
 package struct ParseJob {
     let flow: Flow
     let id: UInt64
     /// The trace to which its request belongs; nil without one.
-    let trace: TraceContext?
+    let trace: RequestTrace?
     let bytes: Int
     /// Parses on a background thread. Returns what delivers the result on the loop's thread.
     let parse: @Sendable () -> @Sendable () -> Void
 
     package init(
-        of flow: Flow, id: UInt64, _ trace: TraceContext?, bytes: Int,
+        of flow: Flow, id: UInt64, _ trace: RequestTrace?, bytes: Int,
         parse: @escaping @Sendable () -> @Sendable () -> Void
     ) {
         self.flow = flow

@@ -21,8 +21,8 @@ extension Connection: Caller {
         proceed()
     }
 
-    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead, of trace: TraceContext?) {
-        answerAtOnce(call, head, of: trace) { session.answer(head.naming(trace), self) }
+    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead, of trace: RequestTrace?) {
+        answerAtOnce(call, head, of: trace) { session.answer(head.naming(trace?.context), self) }
     }
 
     func answer(_ head: ResponseHead) { session.answer(head, self) }

@@ -246,9 +246,9 @@ package final class Connection {
 
     /// Counts a request that is not verified, and its answer.
     func answerAtOnce(
-        _ call: CallLabel, _ head: ResponseHead, of trace: TraceContext?, _ answer: () -> Void
+        _ call: CallLabel, _ head: ResponseHead, of trace: RequestTrace?, _ answer: () -> Void
     ) {
-        telemetry.didAnswerAtOnce(call, head, of: trace)
+        telemetry.didAnswerAtOnce(call, head, of: trace, arrived: flow.arrived)
         let before = output.bytes.count
         answer()
         context.turns.didAnswerAtOnce(bytes: output.bytes.count - before)

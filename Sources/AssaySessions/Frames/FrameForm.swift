@@ -8,17 +8,22 @@ import AssayWire
 /// Answers in frames, to requests without a trace. It has no content, so that a value of
 /// `any AnswerForm` holds it without memory of its own.
 struct FrameForm: FrameAnswer {
-    var trace: TraceContext? { nil }
+    var trace: RequestTrace? { nil }
 
     /// How the answer to a request is written.
     static func of(_ head: RequestHead) -> any AnswerForm {
-        if let trace = head.trace { TracedFrameForm(trace: trace) } else { FrameForm() }
+        if let trace = head.requestTrace { TracedFrameForm(trace: trace) } else { FrameForm() }
     }
+}
+
+extension RequestHead {
+    /// The trace of a request in a frame.
+    var requestTrace: RequestTrace? { trace.map { RequestTrace($0, via: .frames) } }
 }
 
 /// Answers in frames, to requests with a trace.
 struct TracedFrameForm: FrameAnswer {
-    let trace: TraceContext?
+    let trace: RequestTrace?
 }
 
 /// Answers in frames.

@@ -151,7 +151,7 @@ final class FrameSession: Session {
         guard let head = arriving?.head,
             !connection.inlet.needs(frame.end, of: .body, connection.limits)
         else { return false }
-        connection.answerAtOnce(.verify, .memoryExhausted(head.id), of: head.trace)
+        connection.answerAtOnce(.verify, .memoryExhausted(head.id), of: head.requestTrace)
         return beginSkipping(frame, connection)
     }
 
@@ -181,7 +181,8 @@ final class FrameSession: Session {
         }
         guard count > 0 else { return false }
         connection.inlet.skip(end, .requests(count))
-        connection.telemetry.didAnswerAtOnce(.verify, refusal.head, count: count, of: nil)
+        connection.telemetry.didAnswerAtOnce(
+            .verify, refusal.head, count: count, of: nil, arrived: 0)
         didEndFrames(count, connection)
         return true
     }
@@ -204,7 +205,7 @@ final class FrameSession: Session {
             refusal.answer.append(answering: id, to: &output)
             return 1
         }
-        connection.telemetry.didAnswerAtOnce(.verify, refusal.head, of: nil)
+        connection.telemetry.didAnswerAtOnce(.verify, refusal.head, of: nil, arrived: 0)
         return true
     }
 

@@ -49,10 +49,10 @@ struct HTTPProblem: Error, Sendable {
     }
 
     /// The same, with the trace of the request.
-    func naming(_ trace: TraceContext?) -> HTTPProblem {
+    func naming(_ trace: RequestTrace?) -> HTTPProblem {
         guard let trace else { return self }
         var problem = self
-        problem.traceId = trace.traceId
+        problem.traceId = trace.context.traceId
         return problem
     }
 

@@ -69,7 +69,7 @@ struct HTTPResponseStyle: Sendable {
     /// The value of X-Correlation-Id, where the path has it.
     var correlationId: String?
     /// The trace that the request names; nil without one.
-    var trace: TraceContext?
+    var trace: RequestTrace?
 }
 
 extension HTTPResponseStyle {
@@ -145,6 +145,24 @@ extension HTTPResponseStyle: AnswerForm {
             return .encoded(json.line)
         }
         return form.answer(form.message(found, call, by: codec), to: id)
+    }
+}
+
+extension RequestProtocol {
+    /// How a request came whose answer has this content.
+    init(_ method: HTTPHead.Method, _ content: HTTPResponseStyle.Content) {
+        if case .rpc(let form) = content {
+            self = form.framing.isConnect ? .connect : .grpc
+            return
+        }
+        self =
+            switch method {
+            case .get: .httpGet
+            case .head: .httpHead
+            case .post: .httpPost
+            case .options: .httpOptions
+            case .put, .delete, .connect, .other: .httpOther
+            }
     }
 }
 

@@ -49,7 +49,8 @@ extension RequestSession {
     func refuse(_ id: UInt64, _ problem: HTTPProblem, _ connection: Connection) {
         guard isOpen(id) else { return }
         let style = self[style: id]
-        connection.telemetry.didAnswerAtOnce(.unknown, problem.head(id), of: style.trace)
+        connection.telemetry.didAnswerAtOnce(
+            .unknown, problem.head(id), of: style.trace, arrived: connection.flow.arrived)
         if style.content.isApple {
             connection.telemetry.logRefusedReceipt(problem.detail)
         }
@@ -75,7 +76,8 @@ extension RequestSession {
         methods: String, requestFields: String = "", _ id: UInt64, _ connection: Connection
     ) {
         let style = self[style: id]
-        connection.telemetry.didAnswerAtOnce(.unknown, ResponseHead(id: id), of: style.trace)
+        connection.telemetry.didAnswerAtOnce(
+            .unknown, ResponseHead(id: id), of: style.trace, arrived: connection.flow.arrived)
         var fields: [HTTPResponse.Field] = [("Allow", methods)]
         if style.origin != nil, !requestFields.isEmpty {
             fields.append(("Access-Control-Allow-Methods", methods))

@@ -33,7 +33,9 @@ extension RequestSession {
                 }
         }
         if let field = head[.traceparent] {
-            style.trace = TraceContext(bytes.extracting(field))
+            style.trace = TraceContext(bytes.extracting(field)).map {
+                RequestTrace($0, via: RequestProtocol(head.method, style.content))
+            }
         }
         style.origin = page.allowedOrigin
         return style

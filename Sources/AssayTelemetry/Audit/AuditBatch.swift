@@ -5,23 +5,22 @@ import AssayWire
 /// The lines of one worker until it hands them over. Belongs to the loop's thread.
 final class AuditBatch {
     let log: AuditLog
-    private var bytes: [UInt8] = []
-    private var lines = 0
+    private var buffer: RecordBuffer
     /// The second of the last line, which is mostly that of the next one, in seconds since 1970;
     /// and its text up to the point.
     private var second: (number: Int64, text: [UInt8])?
 
-    init(_ log: AuditLog) { self.log = log }
+    init(_ log: AuditLog) {
+        self.log = log
+        buffer = RecordBuffer(for: log)
+    }
 
     /// Adds a line, with its place: the number of a connection, if it is known, the request's, and
     /// the trace to which it belongs. Of what a client says about a trace, the line has the id.
     func add(
         _ line: AuditLine, connection: UInt64?, request: UInt64, _ trace: TraceContext?
     ) {
-        // Moved out, so that Swift does not check the exclusivity of each access.
-        var text: [UInt8] = []
-        swap(&text, &bytes)
-        if text.isEmpty { text.reserveCapacity(AuditLimits.gatheredBytes) }
+        var text = buffer.begin()
         text.append("{\"time\":\"")
         append(line.time, to: &text)
         if let connection {
@@ -41,17 +40,11 @@ final class AuditBatch {
         // The members without their brace.
         line.json.span.extracting(1..<line.json.count).copy(to: &text, at: text.count)
         text.append("\n")
-        swap(&text, &bytes)
-        lines += 1
-        if bytes.count >= AuditLimits.gatheredBytes { flush() }
+        buffer.end(text)
     }
 
     /// Hands the lines over.
-    func flush() {
-        guard lines > 0 else { return }
-        log.add(AuditLog.Chunk(bytes: bytes, lines: lines))
-        (bytes, lines) = ([], 0)
-    }
+    func flush() { buffer.flush() }
 
     /// Appends a time of RFC 3339 with milliseconds.
     private func append(_ time: Timestamp, to text: inout [UInt8]) {

@@ -28,7 +28,7 @@ package struct AuditLine: Sendable {
     }
 
     /// The entry of a server without a configuration has no name.
-    private static func name(ofApp app: String) -> String { app.isEmpty ? "any" : app }
+    static func name(ofApp app: String) -> String { app.isEmpty ? "any" : app }
 
     /// Longer than the line of a notification with all of its keys.
     private static let usualBytes = 1024
@@ -83,7 +83,7 @@ package struct AuditLine: Sendable {
     ///
     /// - Parameter count: the number of requests.
     init(
-        _ call: CallLabel, _ subject: AuditSubject?, _ answer: ResponseHead, count: Int,
+        _ call: CallLabel, _ subject: RequestSubject?, _ answer: ResponseHead, count: Int,
         at time: Timestamp
     ) {
         self.init(call, at: time, capacity: 256) { line in
@@ -93,19 +93,6 @@ package struct AuditLine: Sendable {
             if answer.status != .ok { line.member("reason", RefusalLabel(answer).name) }
             if count > 1 { line.member("requests", Int64(count)) }
         }
-    }
-}
-
-/// What a request without a result was about, as far as the configuration names it.
-package struct AuditSubject: Sendable {
-    /// The name of the app entry.
-    let app: String
-    /// Nil for a call with several items.
-    let kind: EvidenceKind?
-
-    package init(app: String, kind: EvidenceKind?) {
-        self.app = app
-        self.kind = kind
     }
 }
 

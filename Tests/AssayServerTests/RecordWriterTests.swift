@@ -8,11 +8,11 @@ import Testing
 @testable import AssayServer
 @testable import AssayTelemetry
 
-/// The thread that writes the audit log, without a thread: a simulated destination, and a clock of
+/// The thread that writes records, without a thread: a simulated destination, and a clock of
 /// the test.
-@Suite struct AuditWriterTests {
+@Suite struct RecordWriterTests {
     /// Takes what its script says, and keeps it.
-    private final class ScriptedSink: AuditSink {
+    private final class ScriptedSink: RecordSink {
         enum Step { case takes(Int), fails(LoopError) }
 
         var text: [UInt8] = []
@@ -49,22 +49,22 @@ import Testing
     }
 
     private final class Events {
-        var all: [AuditEvent] = []
+        var all: [RecordEvent] = []
     }
 
-    private let log = AuditLog(limit: 100)
+    private let log = RecordQueue(limit: 100)
     private let sink = ScriptedSink()
     private let events = Events()
-    private let writer: AuditWriter
+    private let writer: RecordWriter
 
     init() throws {
-        writer = AuditWriter(log) { [events] in events.all.append($0) }
+        writer = RecordWriter(log) { [events] in events.all.append($0) }
         try writer.use(sink)
     }
 
     private func add(_ lines: String...) {
         let text = lines.map { $0 + "\n" }.joined()
-        log.add(AuditLog.Chunk(bytes: Array(text.utf8), lines: lines.count))
+        log.add(RecordQueue.Chunk(bytes: Array(text.utf8), records: lines.count))
     }
 
     @Test("lines are written in their order, and counted")
@@ -75,7 +75,7 @@ import Testing
         add("four")
         writer.turn(at: 100)
         #expect(sink.lines == ["one", "two", "three", "four"])
-        #expect(log.counts == AuditLog.Counts(written: 4, lost: 0))
+        #expect(log.counts == RecordQueue.Counts(written: 4, lost: 0))
         #expect(events.all.isEmpty && sink.opened == 1)
     }
 
@@ -106,7 +106,7 @@ import Testing
         #expect(events.all.count == 1)
         writer.turn(at: 2_000)
         #expect(sink.lines == ["one", "two"] && log.counts == .init(written: 2, lost: 0))
-        #expect(events.all == [.takesNone(.other("ENOSPC")), .takesLines])
+        #expect(events.all == [.takesNone(.other("ENOSPC")), .takesRecords])
     }
 
     @Test("lines above the bound are lost, counted, and logged at a bounded rate")
@@ -129,7 +129,31 @@ import Testing
         #expect(sink.lines.count == 9 && log.counts == .init(written: 9, lost: 13))
         add("0123456789")
         writer.turn(at: 20_100)
-        #expect(log.counts == .init(written: 10, lost: 13) && events.all.last == .takesLines)
+        #expect(log.counts == .init(written: 10, lost: 13) && events.all.last == .takesRecords)
+    }
+
+    @Test("where attempts are bounded, a chunk that is refused so often is lost, and no other")
+    func attempts() throws {
+        let writer = RecordWriter(log, attempts: 3) { [events] in events.all.append($0) }
+        try writer.use(sink)
+        add("one", "two")
+        add("three")
+        let refusal = ScriptedSink.Step.fails(.other("the status 400"))
+        sink.steps = [refusal, refusal, refusal]
+        for turn in 0..<3 as Range<UInt64> {
+            #expect(log.counts.lost == 0)
+            writer.turn(at: turn * 1_000)
+        }
+        #expect(log.counts == .init(written: 0, lost: 2))
+        #expect(events.all == [.takesNone(.other("the status 400")), .lost(2)])
+        // What is accepted in between counts anew.
+        sink.steps = [refusal, refusal]
+        for turn in 3..<6 as Range<UInt64> { writer.turn(at: turn * 1_000) }
+        #expect(sink.lines == ["three"] && log.counts == .init(written: 1, lost: 2))
+        add("four")
+        sink.steps = [refusal, refusal]
+        for turn in 6..<9 as Range<UInt64> { writer.turn(at: turn * 1_000) }
+        #expect(sink.lines == ["three", "four"] && log.counts == .init(written: 2, lost: 2))
     }
 
     @Test("the end writes what waits, or loses and logs it")
@@ -177,7 +201,7 @@ import Testing
         String(decoding: (try? SystemFile.read(path, limit: 1 << 20)) ?? [], as: UTF8.self)
     }
 
-    private func write(_ text: String, to sink: any AuditSink) throws {
+    private func write(_ text: String, to sink: any RecordSink) throws {
         try sink.prepare()
         let bytes = Array(text.utf8)
         #expect(try sink.write(bytes, from: 0) == bytes.count)

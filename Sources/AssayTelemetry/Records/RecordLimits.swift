@@ -1,0 +1,17 @@
+/// The limits of records that a thread of its own writes: lines of the audit log, and spans.
+package enum RecordLimits {
+    /// Bytes of records that wait for the thread that writes them, 8 MiB: a third of a second of
+    /// the lines of 50,000 answers a second. Records above it are lost.
+    package static let waitingBytes = 8 << 20
+    /// Bytes of records that a worker gathers before it hands them over, 64 KiB: about a hundred
+    /// records, so the lock of the queue costs none of them anything.
+    static let gatheredBytes = 64 << 10
+    /// Bytes of waiting records above which the writer does not wait for its timer, 1 MiB.
+    static let hurryBytes = 1 << 20
+    /// How often waiting records are written, in milliseconds.
+    package static let writeMilliseconds: UInt64 = 100
+    /// Time until a destination that failed is used again, in milliseconds.
+    package static let retryMilliseconds: UInt64 = 1_000
+    /// The log says at most this often how many records were lost, in milliseconds.
+    package static let reportMilliseconds: UInt64 = 10_000
+}
