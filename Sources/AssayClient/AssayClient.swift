@@ -108,7 +108,7 @@ public final class AssayClient: Sendable {
             throw ClientError(.invalidArgument, "\(error)")
         }
         #if ServerSide
-            let result = await observer.observe(request.call) { await answer(to: request) }
+            let result = await observer.observe(request) { await answer(to: $0) }
         #else
             let result = await answer(to: request)
         #endif

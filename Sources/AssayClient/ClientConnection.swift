@@ -127,7 +127,8 @@ final class ClientConnection {
         let left = call.deadline > now ? call.deadline - now : 1
         let head = RequestHead(
             id: call.id, call: request.call, app: request.app,
-            timeoutMilliseconds: UInt32(clamping: left), mayWait: request.mayWait)
+            timeoutMilliseconds: UInt32(clamping: left), mayWait: request.mayWait,
+            trace: request.trace)
         let start = output.count
         codec.encodeFrame(head, body: request.body, into: &output)
         let length = output.count - start - 4

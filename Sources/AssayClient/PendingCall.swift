@@ -8,6 +8,8 @@ package struct ClientRequest: Sendable {
     /// Nil for the timeout of the options.
     package var timeout: Duration?
     package var mayWait: Bool
+    /// The trace to which it belongs; nil without one.
+    var trace: TraceContext?
 
     package init(
         _ call: RequestHead.Call, body: [UInt8] = [], app: String = "",

@@ -17,18 +17,21 @@
             self.server = server.description
         }
 
-        /// Performs a call in a span, which continues that of the task.
+        /// Performs a call in a span, which continues that of the task, and which the server
+        /// continues.
         func observe(
-            _ call: RequestHead.Call, _ perform: () async -> ClientResult
+            _ request: ClientRequest, _ perform: (ClientRequest) async -> ClientResult
         ) async -> ClientResult {
-            let method = call.method
+            var request = request
+            let method = request.call.method
             let began = ContinuousClock.now
             return await withSpan("assay.v1.Assay/\(method)", ofKind: .client) { span in
                 span.attributes["rpc.system"] = "assay"
                 span.attributes["rpc.service"] = "assay.v1.Assay"
                 span.attributes["rpc.method"] = method
                 span.attributes["server.address"] = server
-                let result = await perform()
+                request.trace = TraceContext(span.context)
+                let result = await perform(request)
                 count(method, result.outcome, ContinuousClock.now - began)
                 switch result {
                 case .success(let answer):
@@ -68,6 +71,24 @@
             case .success: "ok"
             case .failure(let error): error.status.map { "\($0.code)" } ?? error.reason.description
             }
+        }
+    }
+
+    extension TraceContext {
+        /// The trace that the process's instruments name to a server; nil if they name none, or one
+        /// that is not of W3C Trace Context.
+        fileprivate init?(_ context: ServiceContext) {
+            var traceparent: String?
+            InstrumentationSystem.instrument.inject(
+                context, into: &traceparent, using: TraceparentInjector())
+            guard let traceparent else { return nil }
+            self.init(traceparent)
+        }
+    }
+
+    private struct TraceparentInjector: Injector {
+        func inject(_ value: String, forKey key: String, into traceparent: inout String?) {
+            if key.lowercased() == "traceparent" { traceparent = value }
         }
     }
 

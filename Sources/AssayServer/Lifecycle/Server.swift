@@ -1,5 +1,6 @@
 import Assay
 public import AssayIO
+import AssayKeepers
 import AssayModels
 import AssayService
 import AssayTelemetry
@@ -32,6 +33,8 @@ public final class Server: Sendable {
     #if ServerSide
         /// What the service counts.
         let monitor: ServerMonitor
+        /// What the service exports until its end.
+        let spans: SpanService?
     #endif
 
     /// Starts the server. When this returns, the server listens on every address.
@@ -41,6 +44,7 @@ public final class Server: Sendable {
             let monitored = configuration.monitored
             let configuration = monitored.configuration
             monitor = monitored.monitor
+            spans = configuration.spans
         #endif
         do throws(LoopError) {
             messages = try Mailbox()

@@ -7,18 +7,19 @@ import Logging
 import Metrics
 import MetricsTestKit
 import ServiceLifecycle
+import Synchronization
 import Testing
 import Tracing
 
 /// What the process records: it has one tracer and one factory of metrics.
 enum Recorders {
     static let metrics = TestMetrics()
-    static let tracer = InMemoryTracer()
+    static let tracer = InMemoryTracer(idGenerator: .hexadecimal)
 
     /// Installs both, once.
     static let areInstalled: Void = {
         MetricsSystem.bootstrap(metrics)
-        InstrumentationSystem.bootstrap(tracer)
+        InstrumentationSystem.bootstrap(MultiplexInstrument([tracer, TraceparentInstrument()]))
     }()
 
     /// The spans of a trace but for its root.
@@ -27,6 +28,38 @@ enum Recorders {
         return tracer.finishedSpans.filter {
             $0.traceID == root.traceID && $0.spanID != root.spanID
         }
+    }
+}
+
+extension InMemoryTracer.IDGenerator {
+    /// Ids as W3C Trace Context has them.
+    fileprivate static var hexadecimal: Self {
+        let last = Atomic<UInt64>(0)
+        @Sendable func next(_ digits: Int) -> String {
+            let number = String(last.add(1, ordering: .relaxed).newValue, radix: 16)
+            return String(repeating: "0", count: digits - number.count) + number
+        }
+        return Self(nextTraceID: { next(32) }, nextSpanID: { next(16) })
+    }
+}
+
+/// Names the spans of the tracer to others as W3C Trace Context does.
+private struct TraceparentInstrument: Instrument {
+    func inject<Carrier, Inject: Injector>(
+        _ context: ServiceContext, into carrier: inout Carrier, using injector: Inject
+    ) where Inject.Carrier == Carrier {
+        guard let span = context.inMemorySpanContext else { return }
+        injector.inject(
+            "00-\(span.traceID)-\(span.spanID)-01", forKey: "traceparent", into: &carrier)
+    }
+
+    func extract<Carrier, Extract: Extractor>(
+        _ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract
+    ) where Extract.Carrier == Carrier {
+        let parts = extractor.extract(key: "traceparent", from: carrier)?.split(separator: "-")
+        guard let parts, parts.count == 4 else { return }
+        context.inMemorySpanContext = InMemorySpanContext(
+            traceID: String(parts[1]), spanID: String(parts[2]), parentSpanID: nil)
     }
 }
 
@@ -60,9 +93,10 @@ struct ServedShop {
             verifier: Verifier(trust: trust), policy: Policy(bundleId: "com.example.game"))
         let path =
             FileManager.default.temporaryDirectory.path + "/\(UUID().uuidString.prefix(13)).sock"
-        server = try Server(
-            ServerConfiguration(
-                listen: [.unix(path: path)], apps: [app: entry], defaultApp: app, logger: logger))
+        var configuration = ServerConfiguration(
+            listen: [.unix(path: path)], apps: [app: entry], defaultApp: app, logger: logger)
+        try configuration.makeSpans(logger: logger)
+        server = try Server(configuration)
     }
 }
 

@@ -1,9 +1,11 @@
 import AssayClient
 import AssayServer
+import InMemoryTracing
 import Logging
 import MetricsTestKit
 import ServiceLifecycle
 import Testing
+import Tracing
 
 @Suite("AssayServer on a server in Swift", .timeLimit(.minutes(2)))
 struct ServerTests {
@@ -42,5 +44,29 @@ struct ServerTests {
             "grpc_server_handled_total",
             [("grpc_service", "assay.v1.Assay"), ("grpc_method", "Verify"), ("grpc_code", "OK")])
         #expect(handled.totalValue >= 3)
+    }
+
+    @Test("a span of the server continues that of its client")
+    func spans() async throws {
+        let (logger, _) = recordingLogger()
+        let shop = try ServedShop(app: "traced", logger: logger)
+        let client = try AssayClient(address: shop.server.endpoints[0])
+        var root: (any Span)?
+        try await withGroup(of: [client, shop.server], isGraceful: true) {
+            try await withSpan("a request") { span in
+                root = span
+                _ = try await client.verify(shop.token, as: .transaction)
+                _ = try? await client.verify(shop.token, as: .transaction, app: "no-such-app")
+            }
+        }
+        let spans = Recorders.children(of: try #require(root))
+        let ofClient = spans.filter { $0.kind == .client }
+        let ofServer = spans.filter { $0.kind == .server }
+        #expect(ofServer.map(\.operationName) == ["Verify", "Verify"])
+        #expect(Set(ofServer.map(\.parentSpanID)) == Set(ofClient.map(\.spanID)))
+        #expect(ofServer.map { $0.attributes.text("assay.verdict") } == ["VALID", nil])
+        #expect(ofServer.map { $0.attributes.text("assay.status") } == [nil, "NotFound"])
+        #expect(ofServer.map { $0.attributes.text("rpc.system") } == ["assay", "assay"])
+        #expect(ofServer.allSatisfy { $0.startInstant.nanosecondsSinceEpoch > 0 })
     }
 }
