@@ -1,0 +1,237 @@
+"""Proves the signature engines, function by function. `script/prove --help` says how."""
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import processor
+from decisions import Decisions
+from llvm import Module
+from mutants import attempt_all, read_list
+from numbers384 import Numbers
+from pairs import Pairs
+from polynomials import NotProven
+from portable import FIELDS, FILES, Portable, digits
+from signatures import Signatures
+from sums import Sums
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+# What the proof does not show.
+ASSUMED = (
+    "this program: its arithmetic of polynomials and bounds, and what it says each function is for",
+    "the compilers: LLVM's instructions mean what its manual says, and the machine code does what "
+    "they do: those of C before optimisation, those of Swift after its optimisation and LLVM's",
+    "the models of intrinsics and inline assembly, as compared with a processor above",
+    "memory: objects do not overlap unless one contains the other; a table has a point at each "
+    "index, is aligned to 64 bytes, and its address is at least 2^21",
+    "the callers of the C functions: coordinates of points are below p and on the curve, tables "
+    "have the points of their indices, digits sum to the scalars, pairs and the indices of their "
+    "sums ascend, inverses are those of the products, r is below n",
+    "P-256 and P-384 have the prime orders n, over the fields of the primes p (SEC 2)",
+)
+
+
+class Prover:
+    """The parts, in order. Each yields a line for each claim that it has shown."""
+
+    def __init__(self, clang, sources):
+        self.clang, self.sources, self.modules, self.proofs = clang, sources, {}, {}
+
+    def module(self, name):
+        if name not in self.modules:
+            path = self.sources / name
+            text = subprocess.run(
+                [self.clang, "-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm",
+                 "-target", "x86_64-unknown-linux-gnu", f"-I{path.parent}/include", "-o", "-",
+                 path], check=True, capture_output=True, text=True).stdout
+            self.modules[name] = Module(text)
+        return self.modules[name]
+
+    def once(self, kind, *arguments):
+        if kind not in self.proofs:
+            self.proofs[kind] = kind(*arguments)
+        return self.proofs[kind]
+
+    @property
+    def signatures(self):
+        return self.once(Signatures, self.module("CAssayP256/assay_p256.c"))
+
+    @property
+    def sums(self):
+        return self.once(Sums, self.module("CAssayP256/assay_p256.c"), self.signatures)
+
+    @property
+    def decisions(self):
+        return self.once(Decisions, self.module("CAssayP256/assay_p256.c"), self.sums)
+
+    @property
+    def pairs(self):
+        return self.once(Pairs, self.module("CAssayP256/pairs.c"))
+
+    @property
+    def swift_module(self):
+        if "swift" not in self.modules:
+            self.modules["swift"] = self.compiled_swift()
+        return self.modules["swift"]
+
+    def compiled_swift(self):
+        """The types of fields and scalars, with the optimisation of the release build."""
+        folder = self.sources / "AssayCurves"
+        files = [path for pattern in FILES for path in sorted(folder.glob(pattern))]
+        text = subprocess.run(
+            [Path(self.clang).parent / "swiftc", "-O", "-wmo", "-emit-ir", "-swift-version", "6",
+             "-package-name", "assay", "-module-name", "AssayCurves", *files,
+             ROOT / "Tests" / "Proof" / "Digits.swift", "-o", "-"],
+            check=True, capture_output=True, text=True).stdout
+        return Module(text)
+
+    @property
+    def numbers(self):
+        return self.once(Numbers, self.module("CAssayP384/assay_p384.c"))
+
+    # The parts
+
+    def instructions(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            yield from processor.compare(
+                self.clang, self.sources / "CAssayP256", Path(scratch))
+
+    def ifma_field(self):
+        yield from self.signatures.field_operations()
+
+    def ifma_formulas(self):
+        yield from self.several(
+            self.signatures, "affine", "mixed_addition", "general_addition")
+
+    def ifma_sums(self):
+        yield from self.several(
+            self.sums, "one_step", "sums_of_slots", "all_digits", "groups")
+
+    def ifma_outcome(self):
+        yield from self.several(self.signatures, "compared_x", "multiples_of_p")
+        yield from self.several(self.decisions, "added_order", "outcomes")
+
+    def avx2_field(self):
+        yield from self.pairs.field_operations()
+
+    def avx2_formulas(self):
+        yield from self.several(self.pairs, "sum_of_pair", "equal_words", "rows")
+
+    def avx2_sums(self):
+        yield from self.pairs.all_pairs()
+
+    def p384_field(self):
+        yield from self.numbers.field_operations()
+
+    def p384_points(self):
+        yield from self.several(self.numbers, "double", "add")
+
+    def portable_field(self):
+        module = self.swift_module
+        for field in FIELDS:
+            yield from Portable(module, *field).operations()
+
+    def digits(self):
+        for words, window_bits in ((4, 10), (6, 8)):
+            yield from digits(self.swift_module, words, window_bits)
+
+    @staticmethod
+    def several(proof, *names):
+        for name in names:
+            yield from getattr(proof, name)()
+
+    def part(self, name):
+        """The lines of a part."""
+        return getattr(self, name.replace("-", "_"))()
+
+
+PARTS = {
+    "instructions": "the models of instructions agree with the processor",
+    "ifma-field": "operations on field elements of eight signatures",
+    "ifma-formulas": "additions of points of eight signatures",
+    "ifma-sums": "which points are added, in which slots and with which signs",
+    "ifma-outcome": "the comparison with r",
+    "avx2-field": "operations on field elements of four pairs",
+    "avx2-formulas": "the addition of a pair, and its results' words",
+    "avx2-sums": "the shared inversion, and which points are added",
+    "portable-field": "Swift's operations on field elements and scalars of P-256 and P-384",
+    "digits": "the recoding of scalars to the digits of tables",
+    "p384-field": "operations on field elements of P-384",
+    "p384-points": "doubles and sums of points of P-384",
+}
+
+
+def prove(prover, parts):
+    """Runs parts. Returns those that are not proven."""
+    failed = []
+    for part in parts:
+        start = time.monotonic()
+        print(f"{part}: {PARTS[part]}", flush=True)
+        try:
+            for line in prover.part(part):
+                print(f"  proven: {line}", flush=True)
+        except NotProven as problem:
+            print(f"  NOT PROVEN: {problem}", flush=True)
+            failed.append(part)
+        print(f"  {time.monotonic() - start:.0f} s", flush=True)
+    return failed
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--mutants", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--clang", required=True)
+    return parser.parse_args()
+
+
+def run_mutants(arguments):
+    mutants = read_list(PARTS)
+    unknown = set(arguments.names) - {mutant.name for mutant in mutants}
+    if unknown:
+        print(f"prove: unknown mutant: {', '.join(sorted(unknown))}", file=sys.stderr)
+        return 2
+    chosen = [m for m in mutants if not arguments.names or m.name in arguments.names]
+    survivors = attempt_all(
+        lambda sources: Prover(arguments.clang, sources), chosen, list(PARTS))
+    print(f"{len(chosen) - len(survivors)} of {len(chosen)} mutants were caught")
+    for name in survivors:
+        print(f"survived: {name}", file=sys.stderr)
+    return 1 if survivors else 0
+
+
+def main():
+    arguments = parse_arguments()
+    if arguments.list:
+        for mutant in read_list(PARTS) if arguments.mutants else ():
+            print(f"{mutant.name:34} {mutant.fields['breaks']}")
+        for name, text in () if arguments.mutants else PARTS.items():
+            print(f"{name:16} {text}")
+        return 0
+    if arguments.mutants:
+        return run_mutants(arguments)
+    unknown = set(arguments.names) - PARTS.keys()
+    if unknown:
+        print(f"prove: unknown part: {', '.join(sorted(unknown))}", file=sys.stderr)
+        return 2
+    prover = Prover(arguments.clang, ROOT / "Sources")
+    failed = prove(prover, arguments.names or PARTS)
+    print("assumed:")
+    for line in ASSUMED:
+        print(f"  {line}")
+    if failed:
+        print(f"NOT PROVEN: {' '.join(failed)}")
+        return 1
+    print("proven")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"prove: {error}{getattr(error, 'stderr', None) or ''}", file=sys.stderr)
+        sys.exit(2)
