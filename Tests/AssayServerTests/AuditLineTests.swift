@@ -20,13 +20,22 @@ import Testing
         let octets: [UInt8] = [0x30, 0x80, 0xFF]
         let named = Array(#"{"password":"secret","notification_type":"DID_RENEW"}"#.utf8)
         let large = [UInt8](repeating: UInt8(ascii: "a"), count: 64 << 10)
+        let secret = #"{"evidenceOmitted":"secret"}"#
         let table: [([UInt8], EvidenceKind, String)] = [
             (Array("a.b.c".utf8), .transaction, #"{"evidence":"a.b.c"}"#),
             (Array(#"{"a":"\u1"}"#.utf8), .googlePurchase, #"{"evidence":"{\"a\":\"\\u1\"}"}"#),
             (octets, .appReceipt, #"{"evidenceBase64":"MID/"}"#),
-            (named, .notificationV1, #"{"evidenceOmitted":"secret"}"#),
-            (named, .transaction, #"{"evidenceOmitted":"secret"}"#),
-            (Array("{}".utf8), .notificationV1, #"{"evidenceOmitted":"secret"}"#),
+            (named, .notificationV1, secret),
+            (named, .transaction, secret),
+            (Array(#"{"p\u0061ssw\u006Frd":1}"#.utf8), .transaction, secret),
+            (Array(#"{"a":"{\"password\":1}"}"#.utf8), .transaction, secret),
+            (
+                Array(#"{"p\u0062ssword":1}"#.utf8), .transaction,
+                #"{"evidence":"{\"p\\u0062ssword\":1}"}"#
+            ),
+            (Array(#"{"passwor"#.utf8), .transaction, #"{"evidence":"{\"passwor"}"#),
+            (Array(#"{"p\u006"#.utf8), .transaction, #"{"evidence":"{\"p\\u006"}"#),
+            (Array("{}".utf8), .notificationV1, secret),
             (Array(#"{"passwords":1}"#.utf8), .transaction, #"{"evidence":"{\"passwords\":1}"}"#),
             (large + [0], .transaction, #"{"evidenceOmitted":"size"}"#),
         ]

@@ -53,17 +53,39 @@ package enum AuditEvidence: Sendable {
 }
 
 extension Span<UInt8> {
-    /// Whether there is the member with the shared secret, as Apple writes it. Tokens and Base64
-    /// have no quotes, so for most evidence there is nothing to compare.
+    /// Whether there is the member with the shared secret, also with escapes and in JSON within a
+    /// string of JSON. Tokens and Base64 have no quotes, so for most evidence there is nothing to
+    /// compare.
     fileprivate var containsPassword: Bool {
-        let name: StaticString = "password\""
-        let size = name.bytes.count
         var start = 0
         while let quote = firstIndex(of: UInt8(ascii: "\""), from: start) {
             start = quote + 1
-            guard start + size <= count else { return false }
-            if extracting(start..<start + size).equals(name.bytes) { return true }
+            if isPasswordName(at: start) { return true }
         }
         return false
+    }
+
+    private func isPasswordName(at start: Int) -> Bool {
+        let name: StaticString = "password"
+        var next = start
+        for index in name.bytes.indices {
+            guard let byte = escapedByte(at: &next), byte == name.bytes[index] else { return false }
+        }
+        while next < count, self[next] == UInt8(ascii: "\\") { next += 1 }
+        return next < count && self[next] == UInt8(ascii: "\"")
+    }
+
+    /// The byte here, or that of an escape such as `\u0070`. Nil at the end, and for others.
+    private func escapedByte(at next: inout Int) -> UInt8? {
+        guard next < count else { return nil }
+        guard self[next] == UInt8(ascii: "\\") else {
+            next += 1
+            return self[next - 1]
+        }
+        while next < count, self[next] == UInt8(ascii: "\\") { next += 1 }
+        guard next + 5 <= count, self[next] == UInt8(ascii: "u") else { return nil }
+        let digits = extracting(next + 1..<next + 5).array
+        next += 5
+        return UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
     }
 }
