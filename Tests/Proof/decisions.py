@@ -117,6 +117,10 @@ class Decisions:
                 "is_multiple_of_p": is_multiple})
             machine.call("decide", [Pointer(group), Pointer(sums), Pointer(target)])
             path = machine.path.get
+            asked = [("x = r",), ("r + n < p",), ("Z = 0",)]
+            if path(("r + n < p",)):
+                asked.append(("x = r + n",))
+            require(machine.path.keys() >= set(asked), "x is not compared with r, or with r + n")
             holds = path(("x = r",)) or path(("r + n < p",)) and path(("x = r + n",))
             wanted = UNDECIDED if not some or path(("Z = 0",)) else HOLDS if holds else FAILS
             outcome = target.read(index, 1)

@@ -9,9 +9,12 @@ from values import Word
 
 ORDER_384 = int("ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf"
                 "581a0db248b0a77aecec196accc52973", 16)
-# The folders and files of AssayCurves that the types need, so that they compile in seconds.
-FILES = ("Field/*.swift", "P256/P256Field.swift", "P256/P256Order.swift", "P384/P384Field.swift",
-         "P384/P384Order.swift", "P384/Words6.swift", "Point/SignedDigits.swift")
+# The files of AssayCurves that are compiled: what is proven, and what that needs.
+FILES = (
+    "Field/*.swift", "P256/P256.swift", "P256/P256Field.swift", "P256/P256Order.swift",
+    "P384/P384Field.swift", "P384/P384Order.swift", "P384/Words6.swift",
+    "Point/ExtendedJacobianPoint.swift", "Point/FixedBaseTable.swift", "Point/JacobianPoint.swift",
+    "Point/PrimeCurve.swift", "Point/SignedDigits.swift", "Verification/ECDSANumbers.swift")
 # Each type, its words, the bits of R, and its prime.
 FIELDS = (("P256Field", 4, 256, P256), ("P256Order", 4, 256, ORDER), ("P384Field", 6, 0, P384),
           ("P384Order", 6, 0, ORDER_384))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import processor
 from decisions import Decisions
+from generic import Generic
 from llvm import Module
 from mutants import attempt_all, read_list
 from numbers384 import Numbers
@@ -78,13 +79,17 @@ class Prover:
 
     def compiled_swift(self):
         """The types of fields and scalars, with the optimisation of the release build."""
-        folder = self.sources / "AssayCurves"
+        folder, own = self.sources / "AssayCurves", ROOT / "Tests" / "Proof"
         files = [path for pattern in FILES for path in sorted(folder.glob(pattern))]
-        text = subprocess.run(
-            [Path(self.clang).parent / "swiftc", "-O", "-wmo", "-emit-ir", "-swift-version", "6",
-             "-package-name", "assay", "-module-name", "AssayCurves", *files,
-             ROOT / "Tests" / "Proof" / "Digits.swift", "-o", "-"],
-            check=True, capture_output=True, text=True).stdout
+        header = self.sources / "CAssayP256" / "include" / "assay_p256.h"
+        with tempfile.TemporaryDirectory() as scratch:
+            Path(scratch, "module.modulemap").write_text(
+                f'module CAssayP256 {{ header "{header}" export * }}')
+            text = subprocess.run(
+                [Path(self.clang).parent / "swiftc", "-O", "-wmo", "-emit-ir",
+                 "-swift-version", "6", "-package-name", "assay", "-module-name", "AssayCurves",
+                 "-I", scratch, *files, own / "Digits.swift", own / "Formulas.swift", "-o", "-"],
+                check=True, capture_output=True, text=True).stdout
         return Module(text)
 
     @property
@@ -133,6 +138,11 @@ class Prover:
         for field in FIELDS:
             yield from Portable(module, *field).operations()
 
+    def portable_formulas(self):
+        yield from self.several(
+            Generic(self.swift_module), "extended", "jacobian", "affine", "inversion",
+            "comparison")
+
     def digits(self):
         for words, window_bits in ((4, 10), (6, 8)):
             yield from digits(self.swift_module, words, window_bits)
@@ -157,6 +167,7 @@ PARTS = {
     "avx2-formulas": "the addition of a pair, and its results' words",
     "avx2-sums": "the shared inversion, and which points are added",
     "portable-field": "Swift's operations on field elements and scalars of P-256 and P-384",
+    "portable-formulas": "Swift's generic formulas, shared inversion and comparison with r",
     "digits": "the recoding of scalars to the digits of tables",
     "p384-field": "operations on field elements of P-384",
     "p384-points": "doubles and sums of points of P-384",
