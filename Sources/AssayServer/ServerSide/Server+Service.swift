@@ -7,8 +7,8 @@
         private static let reportPeriod = Duration.seconds(5)
 
         /// Serves until the server has ended, and drains it when the group shuts down or its task
-        /// is cancelled. Passes its counters on to swift-metrics meanwhile, and at the end, when its
-        /// last spans are exported, too.
+        /// is cancelled. Passes its counters on to swift-metrics meanwhile, and at the end, when
+        /// its last spans are exported, too.
         ///
         /// A group has the signals of the process: do not call `followSignals()` beside it.
         @_disfavoredOverload
