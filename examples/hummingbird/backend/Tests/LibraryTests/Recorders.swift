@@ -22,11 +22,11 @@ enum Recorders {
         InstrumentationSystem.bootstrap(MultiplexInstrument([tracer, TraceparentInstrument()]))
     }()
 
-    /// The spans of a trace but for its root.
-    static func children(of root: any Span) -> [FinishedInMemorySpan] {
+    /// The spans of a trace but for its root: those of clients, or of servers.
+    static func children(of root: any Span, _ kind: SpanKind = .client) -> [FinishedInMemorySpan] {
         guard let root = root as? InMemorySpan else { return [] }
         return tracer.finishedSpans.filter {
-            $0.traceID == root.traceID && $0.spanID != root.spanID
+            $0.traceID == root.traceID && $0.spanID != root.spanID && $0.kind == kind
         }
     }
 }

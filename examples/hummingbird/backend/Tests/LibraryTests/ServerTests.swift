@@ -59,9 +59,8 @@ struct ServerTests {
                 _ = try? await client.verify(shop.token, as: .transaction, app: "no-such-app")
             }
         }
-        let spans = Recorders.children(of: try #require(root))
-        let ofClient = spans.filter { $0.kind == .client }
-        let ofServer = spans.filter { $0.kind == .server }
+        let ofClient = Recorders.children(of: try #require(root))
+        let ofServer = Recorders.children(of: try #require(root), .server)
         #expect(ofServer.map(\.operationName) == ["Verify", "Verify"])
         #expect(Set(ofServer.map(\.parentSpanID)) == Set(ofClient.map(\.spanID)))
         #expect(ofServer.map { $0.attributes.text("assay.verdict") } == ["VALID", nil])
