@@ -4,7 +4,7 @@ import conditions
 from conditions import Bits, Condition
 from memory import UNKNOWN_MEMORY, Memory, Pointer, Recast
 from polynomials import NotProven, Polynomial
-from values import UNKNOWN, Exclusive, Word
+from values import UNKNOWN, Exclusive, Negated, Word
 from words import Arithmetic
 
 
@@ -75,6 +75,9 @@ class Execution:
             raise NotProven("arithmetic on pointers")
         if bits == 1 or isinstance(a, (Bits, Condition)) or isinstance(b, (Bits, Condition)):
             return self.bitwise(op, a, b, bits)
+        if op in ("add", "sub", "mul"):
+            a, b = (self.arithmetic.masked(x, bits) if isinstance(x, Negated) else x
+                    for x in (a, b))
         return SCALARS[op](self.arithmetic, a, b, bits)
 
     def bitwise(self, op, a, b, bits):

@@ -78,8 +78,11 @@ class Operation:
     result: "element", "columns" or "words"
     """
 
-    def __init__(self, name, parameters, computes, text, scale=1, result="element", cases=(0,)):
+    def __init__(self, name, parameters, computes, text, scale=1, result="element", cases=(0,),
+                 is_cut=False):
         self.name, self.parameters, self.computes = name, parameters, computes
+        # Whether limbs are sums of parts, because their low and high bits are used apart.
+        self.is_cut = is_cut or result == "words"
         self.text, self.scale, self.result, self.cases = text, scale, result, cases
 
 
@@ -160,6 +163,8 @@ class Fields:
         the sum of its parts, wherever it is cut."""
         ends = {self.shape.bits * i for i in range(self.shape.limbs)}
         ends |= {WORD_BITS * i for i in range(5)}
+        if self.may_wrap:
+            ends |= {32 * i for i in range(12)}
         return sorted(ends)
 
     def cut(self, name, start, high):
@@ -257,7 +262,7 @@ class Fields:
             elif parameter in ("element", "columns"):
                 bound = bounds_left.pop(0)
                 memory, value = self.element_operand(
-                    name, bound, operation.result == "words", parameter == "columns")
+                    name, bound, operation.is_cut, parameter == "columns")
                 if shape.are_reduced:
                     machine.arithmetic.naturals += [bound.value - number for number in value]
                     # A product with another number that is not negative.

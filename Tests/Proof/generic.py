@@ -11,13 +11,13 @@ from values import Word
 
 
 class Generic:
-    def __init__(self, module):
-        self.module, self.values = module, {}
+    def __init__(self, module, modulus):
+        self.module, self.modulus, self.values = module, modulus, {}
 
     # The field
 
     def symbol(self, name):
-        return Polynomial.of(Variable(name, 0, P256 - 1), P256)
+        return Polynomial.of(Variable(name, 0, self.modulus - 1), self.modulus)
 
     def word(self, value):
         """A word that stands for an element."""
@@ -48,10 +48,12 @@ class Generic:
         return machine
 
     def number(self, machine, words):
-        total = sum_of(words, 64)
         machine.last_words = words
-        terms = {m: c % P256 for m, c in total.terms.items()}
-        return self.word(Polynomial(terms, P256))
+        return self.word(self.in_field(sum_of(words, 64)))
+
+    def in_field(self, number):
+        terms = {m: c % self.modulus for m, c in number.terms.items()}
+        return Polynomial({m: c for m, c in terms.items() if c}, self.modulus)
 
     def is_zero(self, machine, words):
         value = self.value(words[0])
@@ -118,8 +120,8 @@ class Generic:
         self.machine().call("proven_extended_sum", [point, self.memory(x2, y2)])
         run = x2 * symbols[2] - symbols[0]
         require(self.read(point, 4)[2] == symbols[2] * run * run, "ZZ of the sum is not ZZ P^2")
-        yield "ExtendedJacobianPoint.adding: the chord's sum; ZZ is ZZ (x2 ZZ - X)^2, 0 for equal " \
-              "points, opposite points and ZZ = 0, and for no other"
+        yield "ExtendedJacobianPoint.adding: the chord's sum; ZZ is ZZ (x2 ZZ - X)^2, 0 for " \
+              "equal points, opposite points and ZZ = 0, and for no other"
 
     def jacobian(self):
         x, y, x2, y2, z = self.points()
@@ -157,7 +159,7 @@ class Generic:
             elements = [self.symbol(f"e{i}") for i in range(count)]
             memory = self.memory(*elements)
             self.machine().call("proven_inversion", [memory, Word.constant(count)])
-            product = Polynomial.constant(1, P256)
+            product = Polynomial.constant(1, self.modulus)
             for element in elements:
                 product = product * element
             require(self.inverted[0] == product, "another number than the product is inverted")
@@ -195,13 +197,13 @@ class Generic:
 
     def check_outcome(self, machine, outcome, words, x, zz):
         r, arithmetic = sum_of(words, 64), machine.arithmetic
-        field = Polynomial({m: c % P256 for m, c in r.terms.items()}, P256)
         answers = [machine.path["is zero", value.key] for value in machine.tested]
         require(machine.tested[0] == zz, "ZZ is not tested first")
         if answers[0]:
             require(outcome == UNDECIDED, "infinity is not undecided")
             return
-        require(machine.tested[1] == field * zz - x, "x is compared with another number than r")
+        require(machine.tested[1] == self.in_field(r) * zz - x,
+                "x is compared with another number than r")
         if answers[1]:
             require(outcome == HOLDS, "x = r does not hold")
             return
@@ -215,7 +217,6 @@ class Generic:
         require(any(arithmetic.is_integer((r + ORDER - other).divided_by_power_of_two(256))
                     for other in arithmetic.alternatives(second)),
                 "another number than r + n is compared")
-        terms = {m: c % P256 for m, c in second.terms.items()}
-        require(machine.tested[2] == Polynomial(terms, P256) * zz - x,
+        require(machine.tested[2] == self.in_field(second) * zz - x,
                 "x is compared with another number than r + n")
         require(outcome == (HOLDS if answers[2] else FAILS), "the outcome is not the comparison's")

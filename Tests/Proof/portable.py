@@ -35,7 +35,8 @@ class SwiftFields(Fields):
 
 # The names of operators in symbols.
 SYMBOLS = {"multiplied": "V1moiyA2C_ACtFZ", "squared": "V7squaredACyF", "added": "V1poiyA2C_ACtFZ",
-           "subtracted": "V1soiyA2C_ACtFZ"}
+           "subtracted": "V1soiyA2C_ACtFZ", "init": "VyAcA6Words4VcfC",
+           "number": "V6numberAA6Words4Vvg", "product": "V7productyAA6Words4VAFF"}
 
 
 class Portable:
@@ -45,7 +46,17 @@ class Portable:
             Operation("multiplied", ["element"] * 2, lambda a, b: a * b, f"a b{divided}", r),
             Operation("squared", ["element"], lambda a: a * a, f"a a{divided}", r),
             Operation("added", ["element"] * 2, lambda a, b: a + b, "a + b"),
-            Operation("subtracted", ["element"] * 2, lambda a, b: a - b, "a - b"))}
+            Operation("subtracted", ["element"] * 2, lambda a, b: a - b, "a - b"),
+            # To and from Montgomery's form, and a product of both forms.
+            Operation("init", ["element"], lambda a: a * r * r, "a R", r),
+            Operation("number", ["element"], lambda a: a, "a / R", r, is_cut=True),
+            Operation("product", ["element"] * 2, lambda a, b: a * b, "a b / R", r))}
+        if radix_bits == 0:
+            # These numbers are their own form.
+            operations = {n: o for n, o in operations.items() if n not in
+                          ("init", "number", "product")}
+        elif name == "P256Field":
+            del operations["product"]
         self.name, self.fields = name, SwiftFields(
             module, Shape(name, limbs, 64, 1, radix_bits, modulus, are_reduced=True), operations)
         self.fields.symbols = {

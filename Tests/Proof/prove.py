@@ -8,6 +8,7 @@ from pathlib import Path
 
 import processor
 from decisions import Decisions
+from fields import P256, P384
 from generic import Generic
 from llvm import Module
 from mutants import attempt_all, read_list
@@ -139,9 +140,13 @@ class Prover:
             yield from Portable(module, *field).operations()
 
     def portable_formulas(self):
+        generic = Generic(self.swift_module, P256)
         yield from self.several(
-            Generic(self.swift_module), "extended", "jacobian", "affine", "inversion",
-            "comparison")
+            generic, "extended", "jacobian", "affine", "inversion", "comparison")
+        # The same for the other prime.
+        of_p384 = Generic(self.swift_module, P384)
+        for line in self.several(of_p384, "extended", "jacobian", "affine", "inversion"):
+            yield "P-384: " + line
 
     def digits(self):
         for words, window_bits in ((4, 10), (6, 8)):
@@ -154,7 +159,10 @@ class Prover:
 
     def part(self, name):
         """The lines of a part."""
-        return getattr(self, name.replace("-", "_"))()
+        try:
+            yield from getattr(self, name.replace("-", "_"))()
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise NotProven(f"the program does not understand the source: {error!r}") from error
 
 
 PARTS = {

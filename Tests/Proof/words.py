@@ -229,8 +229,9 @@ class Arithmetic(Knowledge):
         if same(a, b):
             return a
         for x, y in ((a, b), (b, a)):
-            if isinstance(y, Negated):
-                return x if self.choose(y.bit) else Word.constant(0)
+            mask = self.masked(y, bits)
+            if mask is not y:
+                return x if mask.number else Word.constant(0)
         raise NotProven("a conjunction of two unknown words")
 
     def disjunction(self, a, b, bits):
@@ -300,6 +301,9 @@ class Arithmetic(Knowledge):
         """The word of a mask: all bits or none."""
         if isinstance(a, Negated):
             return Word.constant((1 << bits) - 1 if self.choose(a.bit) else 0)
+        if isinstance(a, Word) and (a.low, a.high) == (-1, 0):
+            is_zero = self.choose(Word(a.polynomial + 1, 0, 1))
+            return Word.constant(0 if is_zero else (1 << bits) - 1)
         return a
 
     def split_carry(self, total, bits):
