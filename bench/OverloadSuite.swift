@@ -75,8 +75,8 @@ enum OverloadSuite {
     /// client, which refuses it at no cost to the server.
     private static let client = ["--depth", "256", "--longest-wait", "50"]
 
-    /// By an engine that is slower than the client: a client that sends twice what vectors verify is
-    /// late itself.
+    /// By an engine that is slower than the client: a client that sends twice what vectors verify
+    /// is late itself.
     ///
     /// Alternates short runs: each overload run is between two runs at maximum throughput. Each
     /// throughput counts as the answers that the processor gives in the time of a signature, which
