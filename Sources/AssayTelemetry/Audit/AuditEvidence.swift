@@ -84,8 +84,7 @@ extension Span<UInt8> {
         }
         while next < count, self[next] == UInt8(ascii: "\\") { next += 1 }
         guard next + 5 <= count, self[next] == UInt8(ascii: "u") else { return nil }
-        let digits = extracting(next + 1..<next + 5).array
-        next += 5
-        return UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+        defer { next += 5 }
+        return hexadecimal4(at: next + 1).flatMap { UInt8(exactly: $0) }
     }
 }

@@ -31,19 +31,29 @@ package struct LatestPurchases: Sendable {
 
     /// The newest statement about each subscription, in the order of the answers.
     var renewals: [JWSRenewalInfoDecodedPayload] {
-        var positions: [String: Int] = [:]
-        var newest: [JWSRenewalInfoDecodedPayload] = []
-        for renewal in renewalInfos {
-            guard let id = renewal.originalTransactionId else { continue }
-            guard let position = positions[id] else {
-                positions[id] = newest.count
-                newest.append(renewal)
-                continue
-            }
-            let known = newest[position].signedDate ?? .distantPast
-            if known < renewal.signedDate ?? .distantPast { newest[position] = renewal }
+        Self.deciding(among: renewalInfos, by: \.originalTransactionId) {
+            $0.signedDate ?? .distantPast < $1.signedDate ?? .distantPast
         }
-        return newest
+    }
+
+    /// Of the statements with one id, that which no other one replaces; in the order of the ids.
+    /// Statements without an id are about nothing.
+    private static func deciding<Statement>(
+        among statements: some Sequence<Statement>, by id: (Statement) -> String?,
+        isReplaced: (Statement, Statement) -> Bool
+    ) -> [Statement] {
+        var positions: [String: Int] = [:]
+        var deciding: [Statement] = []
+        for statement in statements {
+            guard let id = id(statement) else { continue }
+            if let position = positions[id] {
+                if isReplaced(deciding[position], statement) { deciding[position] = statement }
+            } else {
+                positions[id] = deciding.count
+                deciding.append(statement)
+            }
+        }
+        return deciding
     }
 
     /// What is known of the customer of a receipt.
@@ -63,25 +73,21 @@ package struct LatestPurchases: Sendable {
         for record in receipt.inApp.withoutKeys {
             if let id = record.transactionId { records[id] = record }
         }
-        var positions: [String: Int] = [:]
-        var newest: [JWSTransactionDecodedPayload] = []
-        for transaction in transactions {
-            guard let id = transaction.transactionId else { continue }
-            if transaction.type == .consumable, records[id] == nil { continue }
-            if let position = positions[id] {
-                if newest[position].isOlder(than: transaction) { newest[position] = transaction }
-            } else {
-                positions[id] = newest.count
-                newest.append(transaction)
-            }
+        let finished = { (transaction: JWSTransactionDecodedPayload) in
+            transaction.type == .consumable
+                && transaction.transactionId.flatMap { records[$0] } == nil
         }
+        let newest = Self.deciding(
+            among: transactions.lazy.filter { !finished($0) }, by: \.transactionId
+        ) { $0.isOlder(than: $1) }
+        let known = Set(newest.compactMap(\.transactionId))
         var listed = newest.map { transaction in
             LatestReceiptInfo(
                 transaction, transaction.transactionId.flatMap { records[$0] },
                 upgradedAt: Self.upgrade(of: transaction, among: newest))
         }
         for record in receipt.inApp.withoutKeys
-        where record.transactionId.flatMap({ positions[$0] }) == nil {
+        where record.transactionId.map({ !known.contains($0) }) ?? true {
             listed.append(LatestReceiptInfo(record))
         }
         return listed
