@@ -68,16 +68,17 @@ struct AppRules {
                     + "each is a subscription of its own", nil)
         }
         var decided: [Lineages.Decided] = []
+        decided.reserveCapacity(lineages.all.count)
+        questions.reserveCapacity(lineages.all.count)
         for lineage in lineages.all {
             let decision = rules.decide(lineage.evidence)
-            decided.append(
-                Lineages.Decided(subscription: decision.subscription, group: lineage.group))
             noteChanges(of: decision.subscription, lineage.evidence)
             if counts(decision.subscription) { note(decision.namedPeriodBegins) }
             note(decision, lineage, links)
+            decided.append(Lineages.Decided(decision.subscription, group: lineage.group))
         }
         if lineages.all.count > 1 { warnOfSharedLineItems(purchases, links) }
-        links.coverByBundles(&decided)
+        links.coverByBundles(decided)
         warnOfMissing(links.missingBundles(decided))
         return Lineages.grouped(decided)
     }
@@ -158,13 +159,24 @@ struct AppRules {
     ) {
         // Xcode numbers no line items.
         guard key.environment != .xcode, key.environment != .localTesting else { return }
-        var subscriptions: [String: [String: String]] = [:]
-        for purchase in purchases {
-            guard let lineItem = purchase.purchase.lineItem else { continue }
-            let original = purchase.originalTransactionId
-            subscriptions[lineItem, default: [:]][links.lineageRoot(of: original)] = original
+        var known = StatementIndex(capacity: purchases.count)
+        var shared: [String: [String: String]] = [:]
+        for index in purchases.indices {
+            guard let lineItem = purchases[index].purchase.lineItem else { continue }
+            let digest = lineItem.hashValue
+            guard let first = known.slot(digest, isSame: { $0.purchase.lineItem == lineItem })
+            else {
+                known.add(purchases[index], digest, slot: index)
+                continue
+            }
+            var originals = shared[lineItem] ?? [:]
+            for purchase in originals.isEmpty ? [first, index] : [index] {
+                let original = purchases[purchase].originalTransactionId
+                originals[links.lineageRoot(of: original)] = original
+            }
+            shared[lineItem] = originals
         }
-        for (lineItem, originals) in subscriptions where originals.count > 1 {
+        for (lineItem, originals) in shared where originals.count > 1 {
             let names = TransactionNumber.sorted(Array(originals.values), by: \.self)
             warn(
                 .lineItemUnderTwoOriginals,
@@ -237,15 +249,17 @@ struct AppRules {
     // MARK: Customers
 
     private mutating func customers(of answer: AppEntitlements) -> Customers {
-        var tokens: Set<String> = []
-        var downloads: Set<String> = []
+        var tokens: [String] = []
+        var downloads: [String] = []
         func note(_ token: String?, _ download: String?) {
-            if let token { tokens.insert(token) }
-            if let download { downloads.insert(download) }
+            // Most evidence of a call is of one customer.
+            if let token, token != tokens.last { tokens.append(token) }
+            if let download, download != downloads.last { downloads.append(download) }
         }
         for group in answer.subscriptionGroups {
-            for member in group.subscriptions {
-                note(member.appAccountToken, member.appTransactionId)
+            let members = group.subscriptions.span
+            for index in members.indices {
+                note(members[index].appAccountToken, members[index].appTransactionId)
             }
         }
         for product in answer.nonConsumables + answer.nonRenewing {
@@ -254,12 +268,15 @@ struct AppRules {
         for purchase in answer.consumables {
             note(purchase.appAccountToken, purchase.appTransactionId)
         }
+        tokens = Set(tokens).sorted()
+        downloads = TransactionNumber.sorted(Array(Set(downloads)), by: \.self)
         var customers = Customers()
-        customers.appAccountTokens = tokens.sorted()
-        customers.appTransactionIds = TransactionNumber.sorted(Array(downloads), by: \.self)
+        customers.appAccountTokens = tokens
+        customers.appTransactionIds = downloads
         customers.isConflicting = tokens.count > 1 || downloads.count > 1
-        downloads.formUnion(app.appTransactions.keys.filter { !$0.isEmpty })
-        if customers.isConflicting || downloads.count > 1 {
+        // Without a conflict there is at most one to compare with.
+        let others = app.appTransactions.keys.lazy.filter { !$0.isEmpty && $0 != downloads.first }
+        if customers.isConflicting || downloads.count + others.prefix(2).count > 1 {
             warn(
                 .customersMixed,
                 "the evidence of \(key.bundleId) is of several customers", nil)

@@ -4,37 +4,50 @@ import AssayModels
 /// which it moved. One whose purchases name two subscription groups is one subscription a group.
 struct Lineages {
     struct Lineage {
+        /// The name that its originals share.
+        let root: String
         /// Nil if no evidence names the group.
         var group: String?
         var evidence: SubscriptionEvidence
     }
 
     /// A subscription that is decided.
-    struct Decided {
+    ///
+    /// A class: it is sorted into its group, and a copy would count a reference for each text.
+    final class Decided {
         var subscription: Subscription
-        var group: String?
+        let group: String?
+
+        init(_ subscription: consuming Subscription, group: String?) {
+            self.subscription = subscription
+            self.group = group
+        }
     }
 
     private(set) var all: [Lineage] = []
     /// Originals whose purchases name several groups.
     private(set) var inTwoGroups: [String] = []
     private(set) var usedRenewals: Set<Ledger.RenewalKey> = []
-    /// The indices in `all` of the subscriptions of each lineage.
-    private var indices: [String: [Int]] = [:]
     /// The group that a component names of its bundle, whose own purchase may name none.
     private var bundleGroups: [String: Snapshot.Named] = [:]
 
     init(_ purchases: [Snapshot], _ links: SubscriptionLinks) {
         var lineages: [(root: String, purchases: [Snapshot])] = []
-        var indices: [String: Int] = [:]
+        var known = StatementIndex(capacity: 0)
         var index = 0
         for purchase in purchases {
             let root = links.lineageRoot(of: purchase.originalTransactionId)
             // Periods of one subscription often follow each other.
             if lineages.isEmpty || lineages[index].root != root {
-                let next = lineages.count
-                index = indices.index(of: root, orNext: next)
-                if index == next { lineages.append((root, [])) }
+                let (next, digest) = (lineages.count, root.hashValue)
+                let slot = known.slot(digest) {
+                    links.lineageRoot(of: $0.originalTransactionId) == root
+                }
+                index = slot ?? next
+                if index == next {
+                    known.add(purchase, digest, slot: next)
+                    lineages.append((root, []))
+                }
             }
             lineages[index].purchases.append(purchase)
             guard let bundle = purchase.bundleOriginal, let group = purchase.bundleGroup else {
@@ -59,17 +72,25 @@ struct Lineages {
         }
         let group = newest?.name ?? bundleGroups[root]?.name
         guard isSplit else {
-            indices[root] = [all.count]
-            all.append(
-                Lineage(group: group, evidence: SubscriptionEvidence(purchases: purchases)))
+            append(SubscriptionEvidence(purchases: purchases), of: group, root)
             return
         }
         inTwoGroups.append(root)
         // What names no group belongs to the newest.
         for (name, members) in Dictionary(grouping: purchases, by: { $0.group ?? group }) {
-            indices[root, default: []].append(all.count)
-            all.append(Lineage(group: name, evidence: SubscriptionEvidence(purchases: members)))
+            append(SubscriptionEvidence(purchases: members), of: name, root)
         }
+    }
+
+    private mutating func append(
+        _ evidence: SubscriptionEvidence, of group: String?, _ root: String
+    ) {
+        all.append(Lineage(root: root, group: group, evidence: evidence))
+    }
+
+    /// The indices in `all` of the subscriptions of each lineage.
+    private var indices: [String: [Int]] {
+        all.indices.reduce(into: [:]) { $0[all[$1].root, default: []].append($1) }
     }
 
     /// Adds the renewal information and the statuses of these subscriptions. Renewal information
@@ -79,12 +100,14 @@ struct Lineages {
         _ statuses: [Ledger.RenewalKey: SignedStatus], of app: Ledger.AppKey,
         _ links: SubscriptionLinks
     ) {
+        guard !renewals.isEmpty || !statuses.isEmpty else { return }
+        var indices = indices
         for (key, renewal) in renewals where key.environment == app.environment {
             let root = links.lineageRoot(of: key.originalTransactionId)
             if indices[root] == nil {
                 guard renewal.bundleId == app.bundleId, renewal.renewalDate != nil else { continue }
                 indices[root] = [all.count]
-                all.append(Lineage(group: nil, evidence: SubscriptionEvidence(purchases: [])))
+                append(SubscriptionEvidence(purchases: []), of: nil, root)
             }
             usedRenewals.insert(key)
             for index in indices[root] ?? [] { all[index].evidence.renewals.append(renewal) }
@@ -108,43 +131,43 @@ struct Lineages {
         var name: String? {
             if case .named(let name) = self { name } else { nil }
         }
+
+        var text: String {
+            switch self {
+            case .named(let text), .own(let text): text
+            }
+        }
     }
 
     /// The groups by identifier.
     static func grouped(_ decided: [Decided]) -> [SubscriptionGroup] {
-        var groups: [GroupKey: [Subscription]] = [:]
+        var groups: [GroupKey: [Decided]] = [:]
         for found in decided {
             let key = found.group.map { GroupKey.named($0) }
-            groups[key ?? .own(found.subscription.originalTransactionId), default: []]
-                .append(found.subscription)
+            groups[key ?? .own(found.original), default: []].append(found)
         }
-        return TransactionNumber.sorted(groups.map(Self.group), by: \.sortKey)
+        return TransactionNumber.sorted(Array(groups), by: \.key.text).map(Self.group)
     }
 
-    private static func group(_ key: GroupKey, _ found: [Subscription]) -> SubscriptionGroup {
-        let members = TransactionNumber.sorted(found, by: \.originalTransactionId)
-        // By index: a subscription has a dozen texts to copy.
-        var deciding = 0
-        for index in members.indices where decides(members[index], over: members[deciding]) {
-            deciding = index
-        }
+    private static func group(_ key: GroupKey, _ found: [Decided]) -> SubscriptionGroup {
+        let members = TransactionNumber.sorted(found, by: \.original)
+        var deciding = members[0]
+        for member in members where member.decides(over: deciding) { deciding = member }
         return SubscriptionGroup(
-            subscriptionGroupIdentifier: key.name, deciding: members[deciding],
-            subscriptions: members)
-    }
-
-    /// An entitled one first, then the one that ends last; of equal ones the later number.
-    private static func decides(_ one: Subscription, over other: Subscription) -> Bool {
-        if one.isEntitled != other.isEntitled { return one.isEntitled }
-        let one = (one.entitledUntil ?? one.expiresDate)?.milliseconds ?? .min
-        let other = (other.entitledUntil ?? other.expiresDate)?.milliseconds ?? .min
-        return one >= other
+            subscriptionGroupIdentifier: key.name, deciding: deciding.subscription,
+            subscriptions: members.map(\.subscription))
     }
 }
 
-extension SubscriptionGroup {
-    /// Its identifier, or that of its only subscription.
-    fileprivate var sortKey: String {
-        subscriptionGroupIdentifier ?? deciding.originalTransactionId
+extension Lineages.Decided {
+    fileprivate var original: String { subscription.originalTransactionId }
+    private var end: Int64 {
+        (subscription.entitledUntil ?? subscription.expiresDate)?.milliseconds ?? .min
+    }
+
+    /// An entitled one first, then the one that ends last; of equal ones the later number.
+    fileprivate func decides(over other: Lineages.Decided) -> Bool {
+        let isEntitled = subscription.isEntitled
+        return isEntitled == other.subscription.isEntitled ? end >= other.end : isEntitled
     }
 }

@@ -389,11 +389,3 @@ extension ProductType {
             || rawValue.hasPrefix(Self.autoRenewableSubscription.rawValue + " ")
     }
 }
-
-extension String {
-    /// The text in lower case. Apple writes UUIDs in it, so there is mostly nothing to do.
-    fileprivate var inLowerCase: String {
-        let hasOther = utf8.contains { $0 >= 0x80 || (0x41...0x5A).contains($0) }
-        return hasOther ? lowercased() : self
-    }
-}

@@ -54,7 +54,7 @@ struct SubscriptionLinks {
 
     /// Makes each component that was revoked as entitled as its bundle. A purchase that moves into
     /// a bundle is revoked: no loss while the bundle entitles.
-    func coverByBundles(_ decided: inout [Lineages.Decided]) {
+    func coverByBundles(_ decided: [Lineages.Decided]) {
         guard !bundles.isEmpty else { return }
         var covering: [String: Subscription] = [:]
         for bundle in decided.lazy.map(\.subscription) where bundle.isEntitled {
@@ -65,19 +65,19 @@ struct SubscriptionLinks {
             if let other = covering[root], !Self.lasts(bundle, longerThan: other) { continue }
             covering[root] = bundle
         }
-        for index in decided.indices where isRevokedComponent(decided[index].subscription) {
-            let original = decided[index].subscription.originalTransactionId
+        for component in decided where isRevokedComponent(component.subscription) {
+            let original = component.subscription.originalTransactionId
             guard let bundle = families.knownRoot(of: original).flatMap({ covering[$0] }) else {
                 continue
             }
-            decided[index].subscription.status = bundle.status
-            decided[index].subscription.isEntitled = true
-            decided[index].subscription.entitledUntil = bundle.entitledUntil
-            decided[index].subscription.decidedBy = bundle.decidedBy
+            component.subscription.status = bundle.status
+            component.subscription.isEntitled = true
+            component.subscription.entitledUntil = bundle.entitledUntil
+            component.subscription.decidedBy = bundle.decidedBy
             // The component is in force again, as part of the bundle.
-            decided[index].subscription.revocationDate = nil
-            decided[index].subscription.revocationReason = nil
-            decided[index].subscription.revocationType = nil
+            component.subscription.revocationDate = nil
+            component.subscription.revocationReason = nil
+            component.subscription.revocationType = nil
         }
     }
 

@@ -33,7 +33,9 @@ enum TransactionNumber {
     /// The number; nil where it has leading zeros or exceeds 64 bits, and for other text.
     private static func value(_ text: String) -> UInt64? {
         var number: UInt64 = 0
-        for byte in text.utf8 {
+        let digits = text.utf8.span
+        for index in digits.indices {
+            let byte = digits[index]
             guard byte >= 0x30, byte <= 0x39, number > 0 || byte > 0x30, number < .max / 10 else {
                 return nil
             }

@@ -83,7 +83,10 @@ package struct EvidencePool: Sendable {
         }
     }
 
-    /// Resolve requests, each of other transactions.
+    /// Periods of one subscription among the transactions of a Resolve.
+    private static let periodsOfSubscription = 10
+
+    /// Resolve requests, each of another customer: the last periods of some subscriptions.
     ///
     /// - Parameter isForged: whether the last item of each has a changed signature.
     package func resolves(
@@ -96,7 +99,15 @@ package struct EvidencePool: Sendable {
             index throws(MintError) in
             var transactions: [[UInt8]] = []
             for offset in 0..<size {
-                transactions.append(try token(.transaction, index * size + offset, minter))
+                let (subscription, period) = offset.quotientAndRemainder(
+                    dividingBy: Self.periodsOfSubscription)
+                let payload = Samples.transaction(
+                    Samples.Period(
+                        transaction: index * size + offset,
+                        subscription: index * size + subscription, customer: index,
+                        monthsAgo: period, age: Self.periodsOfSubscription),
+                    bundleId: bundleId, environment: environment, signedDate: now)
+                transactions.append(try minter.sign(payload))
             }
             if isForged { Self.changeSignature(&transactions[size - 1]) }
             return LoadItem(

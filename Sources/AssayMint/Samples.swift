@@ -7,26 +7,60 @@ public enum Samples {
     private static let day: Int64 = 86_400_000
     static let month: Int64 = 30 * day
 
+    /// A period of a subscription, by the indices of samples.
+    package struct Period: Sendable {
+        let transaction: Int
+        let subscription: Int
+        let customer: Int
+        /// How many months before the newest period it began.
+        let monthsAgo: Int
+        /// How many months before the newest period the subscription began.
+        let age: Int
+
+        package init(
+            transaction: Int, subscription: Int, customer: Int, monthsAgo: Int = 0, age: Int = 3
+        ) {
+            self.transaction = transaction
+            self.subscription = subscription
+            self.customer = customer
+            self.monthsAgo = monthsAgo
+            self.age = age
+        }
+    }
+
     /// Returns the payload of a signed transaction (JWSTransactionDecodedPayload).
     public static func transaction(
         index: Int, bundleId: String, appAppleId: Int64, environment: StoreEnvironment,
         signedDate: Timestamp
     ) -> [UInt8] {
+        let alone = Period(transaction: index, subscription: index, customer: index)
+        return transaction(
+            alone, bundleId: bundleId, environment: environment, signedDate: signedDate)
+    }
+
+    /// Returns the payload of a signed transaction.
+    package static func transaction(
+        _ period: Period, bundleId: String, environment: StoreEnvironment, signedDate: Timestamp
+    ) -> [UInt8] {
         let signed = signedDate.milliseconds
+        let newest = signed - 7_000
+        let bought = newest - Int64(period.monthsAgo) * month
         var writer = JSONWriter()
         writer.object { payload in
-            payload.member("transactionId", transactionId(index, environment))
-            payload.member("originalTransactionId", originalTransactionId(index, environment))
-            payload.member("webOrderLineItemId", String(790_000_312_345_000 + Int64(index)))
+            payload.member("transactionId", transactionId(period.transaction, environment))
+            payload.member(
+                "originalTransactionId", originalTransactionId(period.subscription, environment))
+            payload.member(
+                "webOrderLineItemId", String(790_000_312_345_000 + Int64(period.transaction)))
             payload.member("bundleId", bundleId)
             payload.member("productId", bundleId + ".premium.monthly")
             payload.member("subscriptionGroupIdentifier", "21353425")
-            payload.member("purchaseDate", signed - 7_000)
-            payload.member("originalPurchaseDate", signed - 7_000 - 3 * month)
-            payload.member("expiresDate", signed - 7_000 + month)
+            payload.member("purchaseDate", bought)
+            payload.member("originalPurchaseDate", newest - Int64(period.age) * month)
+            payload.member("expiresDate", bought + month)
             payload.member("quantity", 1 as Int64)
             payload.member("type", "Auto-Renewable Subscription")
-            payload.member("appAccountToken", uuid(1, index))
+            payload.member("appAccountToken", uuid(1, period.customer))
             payload.member("inAppOwnershipType", "PURCHASED")
             payload.member("signedDate", signed)
             payload.member("isUpgraded", false)
@@ -40,7 +74,7 @@ public enum Samples {
             payload.member("currency", "USD")
             payload.member("offerDiscountType", "PAY_AS_YOU_GO")
             payload.member("offerPeriod", "P1M")
-            payload.member("appTransactionId", appTransactionId(index))
+            payload.member("appTransactionId", appTransactionId(period.customer))
         }
         return writer.text
     }

@@ -12,10 +12,15 @@ extension Resolution {
         _ entitlements: Entitlements, of items: [EvidenceItem], _ call: ResolveCall
     ) -> (Resolution, json: [[UInt8]]) {
         let json = call.returnsPayloadJSON ? items.map { $0.verification.evidence?.json ?? [] } : []
-        var resolved = items.enumerated().map { index, item in
-            ResolvedItem(
-                item, withPayload: call.returnsTypedPayloads,
-                jsonLength: json.isEmpty ? 0 : json[index].count)
+        var resolved: [ResolvedItem] = []
+        resolved.reserveCapacity(items.count)
+        // A span has its elements read in place.
+        let all = items.span
+        for index in all.indices {
+            resolved.append(
+                ResolvedItem.of(
+                    all[index], withPayload: call.returnsTypedPayloads,
+                    jsonLength: json.isEmpty ? 0 : json[index].count))
         }
         for index in entitlements.superseded { resolved[index].isSuperseded = true }
         return (Resolution(items: resolved, entitlements: entitlements), json)
@@ -26,7 +31,7 @@ extension Fetched {
     /// The answer to a Fetch.
     package init(_ found: CustomerState, _ call: FetchCall) {
         var items = found.items.map {
-            ResolvedItem($0, withPayload: call.returnsTypedPayloads, jsonLength: 0)
+            ResolvedItem.of($0, withPayload: call.returnsTypedPayloads, jsonLength: 0)
         }
         for index in found.entitlements.superseded { items[index].isSuperseded = true }
         self.init(
@@ -36,12 +41,16 @@ extension Fetched {
 }
 
 extension ResolvedItem {
-    fileprivate init(_ item: EvidenceItem, withPayload: Bool, jsonLength: Int) {
+    /// A function, which borrows the item: an initializer would copy it.
+    fileprivate static func of(
+        _ item: borrowing EvidenceItem, withPayload: Bool, jsonLength: Int
+    ) -> ResolvedItem {
         var verification = item.verification
         if !withPayload { verification.evidence = nil }
-        self.init(
+        var resolved = ResolvedItem(
             label: item.label, verification: verification,
             payloadJSONLength: UInt32(clamping: jsonLength))
-        identifiers = item.identifiers
+        resolved.identifiers = item.identifiers
+        return resolved
     }
 }

@@ -10,14 +10,15 @@ package import AssayWire
 package final class AcceptedResolve {
     let port: ReplyPort
     package let admitted: AdmittedResolve
-    private var verifications: [Verification?] = []
-    /// Items without a verification, including those that have not arrived.
-    private var missing: Int
+    /// In the order in which they came.
+    private var verifications: [Verification] = []
+    /// Of each item, the index of its verification; nil where it has none, also where the item
+    /// has not arrived.
+    private var indices: [Int?] = []
 
     init(_ admitted: AdmittedResolve, _ port: ReplyPort) {
         self.admitted = admitted
         self.port = port
-        missing = admitted.call.items.count
     }
 
     package var id: UInt64 { admitted.id }
@@ -29,15 +30,21 @@ package final class AcceptedResolve {
     /// while items are missing, or if the request has ended.
     func take(_ verification: Verification, of index: Int) -> ResolveWork? {
         guard !isEnded else { return nil }
+        let count = admitted.call.items.count
         if verifications.isEmpty {
-            verifications = Array(repeating: nil, count: admitted.call.items.count)
+            indices = Array(repeating: nil, count: count)
+            verifications.reserveCapacity(count)
         }
-        precondition(verifications[index] == nil, "an item is verified once")
-        verifications[index] = verification
-        missing -= 1
-        guard missing == 0 else { return nil }
+        precondition(indices[index] == nil, "an item is verified once")
+        indices[index] = verifications.count
+        verifications.append(verification)
+        guard verifications.count == count else { return nil }
         defer { verifications = [] }
-        return ResolveWork(admitted, verifications.map { $0! })
+        return ResolveWork(
+            admitted,
+            indices.enumerated().map { item, index in
+                EvidenceItem(verifications[index!], label: admitted.call.items[item].label)
+            })
     }
 
     /// Ends the request without a result. Its items that still wait are not verified.
@@ -62,11 +69,9 @@ package struct ResolveWork: Sendable {
     private let admitted: AdmittedResolve
     private let items: [EvidenceItem]
 
-    init(_ admitted: AdmittedResolve, _ verifications: [Verification]) {
+    init(_ admitted: AdmittedResolve, _ items: [EvidenceItem]) {
         self.admitted = admitted
-        items = zip(admitted.call.items, verifications).map { item, verification in
-            EvidenceItem(verification, label: item.label)
-        }
+        self.items = items
     }
 
     /// Decides what the customer owns, and encodes the answer.
@@ -102,7 +107,9 @@ package struct DecidedResolve: Sendable {
 
 extension ResolveOutcome {
     init(_ entitlements: Entitlements, _ items: [EvidenceItem]) {
-        let valid = items.count { $0.verification.verdict == .valid }
+        // A span has its elements read in place.
+        let all = items.span
+        let valid = all.indices.count { all[$0].verification.verdict == .valid }
         self =
             if entitlements.apps.contains(where: \.customers.isConflicting) {
                 .conflict
