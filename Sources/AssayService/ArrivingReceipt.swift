@@ -22,10 +22,18 @@ package final class ArrivingReceipt {
     private var arrival: ArrivalRate
 
     private enum Evidence {
-        case receipt(AppReceiptStream)
+        case receipt(Reading)
         case oversized(OversizedEvidence)
         /// Its kind shows in the first two bytes, of which one can have arrived.
         case undetected([UInt8])
+    }
+
+    /// A receipt that is being read. A class: the stream changes in place, with each part of the
+    /// bytes.
+    private final class Reading {
+        var stream: AppReceiptStream
+
+        init(_ admitted: borrowing Admitted) { stream = AppReceiptStream(admitted) }
     }
 
     /// - Parameter detectsKind: whether the kind is an estimate: the first bytes decide it.
@@ -42,7 +50,7 @@ package final class ArrivingReceipt {
         } else if let limit = admitted.exceeded {
             evidence = .oversized(OversizedEvidence(as: admitted.kind, limit: limit))
         } else {
-            evidence = .receipt(AppReceiptStream(admitted))
+            evidence = .receipt(Reading(admitted))
         }
         self.admitted = admitted
         self.admitted.reservation.begin(receipt: evidenceBytes)
@@ -71,7 +79,7 @@ package final class ArrivingReceipt {
 
     private var evidenceBytes: Int {
         switch evidence {
-        case .receipt(let stream): stream.heldBytes
+        case .receipt(let reading): reading.stream.heldBytes
         case .oversized(let evidence): evidence.heldBytes
         case .undetected: 0
         }
@@ -107,11 +115,7 @@ package final class ArrivingReceipt {
 
     private func receive(_ bytes: Span<UInt8>) {
         switch evidence {
-        case .receipt(var stream):
-            // Moves it out while it changes, to avoid a copy.
-            evidence = .undetected([])
-            stream.receive(bytes)
-            evidence = .receipt(stream)
+        case .receipt(let reading): reading.stream.receive(bytes)
         case .oversized(var oversized):
             evidence = .undetected([])
             oversized.receive(bytes)
@@ -121,7 +125,7 @@ package final class ArrivingReceipt {
             guard known.count >= 2 else { return evidence = .undetected(known) }
             evidence =
                 Verifier.beginsLikeAppReceipt(known.span)
-                ? .receipt(AppReceiptStream(admitted))
+                ? .receipt(Reading(admitted))
                 : .oversized(OversizedEvidence(as: nil, limit: EvidenceKind.largestByteLimit))
             receive(first.span)
             receive(bytes)
@@ -132,7 +136,7 @@ package final class ArrivingReceipt {
     var completed: Job.Evidence {
         precondition(left == 0 || isNamed)
         switch evidence {
-        case .receipt(let stream): return .receipt(stream)
+        case .receipt(let reading): return .receipt(reading.stream)
         case .oversized(var evidence):
             evidence.skip(left)
             return .oversized(evidence)
