@@ -121,13 +121,13 @@ package final class Connection {
             updateBudget()
         }
         var watch = ReadingWatch()
-        defer { if let time = watch.stop(context) { inlet.reading.use(nanoseconds: time) } }
+        defer { if let time = watch.stop(context.time) { inlet.reading.use(nanoseconds: time) } }
         while canTakeRequest {
             guard session.takeNext(self) else {
                 if inlet.reading.awaitsAnswer || inlet.reading.awaitsLongAnswer { break }
                 return
             }
-            if let time = watch.didStep(context) { inlet.reading.use(nanoseconds: time) }
+            if let time = watch.didStep(context.time) { inlet.reading.use(nanoseconds: time) }
         }
         if isOpen {
             inlet.pause()

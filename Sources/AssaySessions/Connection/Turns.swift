@@ -19,6 +19,8 @@ package final class Turns {
     private var waitingQuota = TurnQuota.frames
     private var waiting = TurnQueue<Connection>()
     private var receiptQuota = ReceiptQuota()
+    /// The time in which receipts were read as they arrived, in all turns.
+    private(set) var receiptNanoseconds: UInt64 = 0
     /// Connections whose receipts have more bytes than this turn reads.
     private var receipts = TurnQueue<Connection>()
     private var longAnswerQuota = TurnQuota.longAnswerBytes
@@ -150,6 +152,7 @@ package final class Turns {
 
     func didReadReceipt(_ bytes: Int, nanoseconds: UInt64) {
         receiptQuota.didRead(bytes, nanoseconds: nanoseconds)
+        receiptNanoseconds += nanoseconds
     }
 
     /// Queues a connection whose receipt has more bytes than this turn reads.
