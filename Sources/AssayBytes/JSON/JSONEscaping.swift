@@ -26,7 +26,8 @@ package enum JSONEscaping: Sendable {
         let bytes = string.utf8Span.span
         switch self {
         // Most strings, at once: a view of UTF-8 would be appended byte by byte.
-        case _ where bytes.isPrintableJSON: bytes.copy(to: &text, at: text.count)
+        case _ where bytes.isPlainJSON(upTo: self == .required ? 0x7F : 0x7E):
+            bytes.copy(to: &text, at: text.count)
         case .required:
             for byte in string.utf8 { Self.append(byte, to: &text) }
         case .unprintable:
@@ -84,36 +85,6 @@ package enum JSONEscaping: Sendable {
 }
 
 extension Span<UInt8> {
-    /// Whether each byte is printable ASCII that a string of JSON has as itself.
-    fileprivate var isPrintableJSON: Bool {
-        guard count >= 8 else {
-            for index in indices where Self.stops(UInt64(self[index]) | Self.spaces) != 0 {
-                return false
-            }
-            return true
-        }
-        // The last word overlaps the word before it.
-        var stops = Self.stops(word(at: count &- 8))
-        for index in 0..<count / 8 { stops |= Self.stops(word(at: index &* 8)) }
-        return stops == 0
-    }
-
-    /// Seven spaces and a place for a byte.
-    private static var spaces: UInt64 { 0x2020_2020_2020_2000 }
-
-    /// Not 0 if one of eight bytes is a control character, a quote, a backslash, or above `~`.
-    @inline(__always)
-    private static func stops(_ word: UInt64) -> UInt64 {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let quotes = word ^ (ones &* 0x22)
-        let backslashes = word ^ (ones &* 0x5C)
-        // A subtraction borrows from a byte that is less, and an addition carries from 0xFF: in
-        // both cases there is a stop already.
-        let controls = (word &- (ones &* 0x20)) & ~word
-        let both = (quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes
-        return (controls | both | word | (word &+ ones)) & 0x8080_8080_8080_8080
-    }
-
     /// Whether there is DEL or a byte that is not ASCII.
     fileprivate var hasByteAboveTilde: Bool {
         let start = skipBlocks(from: 0) { word in

@@ -8,13 +8,13 @@
 typedef signed char assay_octets __attribute__((vector_size(16)));
 
 /// Whether an octet of a JSON string (RFC 8259, section 7) is not simply a character of it: a
-/// quotation mark, a reverse solidus, a control character, or a part of a longer character.
-static inline uint64_t assay_json_is_stop(uint8_t octet) {
-  return octet == '"' || octet == '\\' || octet < 0x20 || octet >= 0x80;
+/// quotation mark, a reverse solidus, a control character, or above `highest`, which is in ASCII.
+static inline uint64_t assay_json_is_stop(uint8_t octet, uint8_t highest) {
+  return octet == '"' || octet == '\\' || octet < 0x20 || octet > highest;
 }
 
 /// Finds all such octets among up to 64: bit i stands for octet i. Bits past the end are set.
-static inline uint64_t assay_json_stops(const uint8_t *octets, size_t count) {
+static inline uint64_t assay_json_stops(const uint8_t *octets, size_t count, uint8_t highest) {
   uint64_t stops = count < 64 ? ~UINT64_C(0) << count : 0;
   size_t index = 0;
 #if defined(__SSE2__)
@@ -22,11 +22,14 @@ static inline uint64_t assay_json_stops(const uint8_t *octets, size_t count) {
     assay_octets block;
     __builtin_memcpy(&block, octets + index, sizeof block);
     // As signed numbers, those of longer characters are below zero.
-    assay_octets found = (block == '"') | (block == '\\') | (block < 0x20);
+    assay_octets found =
+        (block == '"') | (block == '\\') | (block < 0x20) | (block > (signed char)highest);
     stops |= (uint64_t)(uint32_t)__builtin_ia32_pmovmskb128(found) << index;
   }
 #endif
-  for (; index < count; index += 1) stops |= assay_json_is_stop(octets[index]) << index;
+  for (; index < count; index += 1) {
+    stops |= assay_json_is_stop(octets[index], highest) << index;
+  }
   return stops;
 }
 
