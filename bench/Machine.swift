@@ -73,11 +73,11 @@ enum Machine {
     static func omissions(
         processors: Int, unsupported: [String], missing: [String]
     ) -> [Omission] {
-        let reasons = ["ifma": "AVX-512 IFMA", "avx2": "AVX2"]
         var all = unsupported.sorted().map { engine in
             Omission(
                 "rows of the engine \(engine)",
-                "the processor does not have \(reasons[engine] ?? "its instructions")")
+                "the processor does not have "
+                    + (SignatureEngine(rawValue: engine)?.instructions ?? "its instructions"))
         }
         if processors < 2 {
             all.append(

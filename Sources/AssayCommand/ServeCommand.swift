@@ -86,7 +86,7 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "What verifies signatures: \(EngineChoice.names). All give the same answers. auto is "
                 + "the fastest that the processor supports; ifma needs AVX-512 IFMA, avx2 needs "
-                + "AVX2; openssl is the slowest. (default: auto)",
+                + "AVX2, neon a processor of Arm; openssl is the slowest. (default: auto)",
             valueName: "name"),
         completion: .choices(EngineChoice.self),
         transform: choiceArgument)

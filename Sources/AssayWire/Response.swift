@@ -104,8 +104,8 @@ public struct ServerInfo: Equatable, Sendable {
     public var trustedRoots: [TrustedRoot]
     /// The text of assay.proto.
     public var proto: String
-    /// The engine that verifies signatures: "ifma", "avx2", "portable" or "openssl"; empty from a
-    /// server that does not say it.
+    /// The engine that verifies signatures: "ifma", "avx2", "neon", "portable" or "openssl"; empty
+    /// from a server that does not say it.
     public var engine: String
 
     /// The limits of a server.

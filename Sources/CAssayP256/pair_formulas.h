@@ -1,5 +1,5 @@
 // The formulas for sums of affine points on P-256, written once for two kinds of limbs. pairs.c
-// includes this file with pair_vectors.h: a limb is a vector of four numbers, and a slot of it
+// includes this file with pair_limbs.h: a limb is a vector of four numbers, and a slot of it
 // belongs to one pair. The bounds test includes it with intervals of numbers as limbs, and so
 // computes that nothing overflows. A file that includes it defines `Limb`, `FORMULA` and `CALLED`
 // (the attributes of functions, and of those that are not inlined), `UNROLLED` (of loops) and:

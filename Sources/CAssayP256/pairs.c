@@ -1,9 +1,10 @@
 #include "assay_p256_pairs.h"
 
-#if defined(__x86_64__)
+#include "pair_limbs.h"
 
-#include "pair_vectors.h"
-// After pair_vectors.h.
+#if defined(HAS_VECTORS)
+
+// After pair_limbs.h.
 #include "pair_formulas.h"
 
 enum { slots = assay_p256_pair_slots, words = 4 };
@@ -17,22 +18,7 @@ typedef struct {
   const Point *first[slots];
 } Group;
 
-bool assay_p256_has_pairs(void) { return __builtin_cpu_supports("avx2"); }
-
-/// Transposes four rows of four words.
-FORMULA void transpose(Limb rows[words]) {
-  const Limb a = _mm256_unpacklo_epi64(rows[0], rows[1]);
-  const Limb b = _mm256_unpackhi_epi64(rows[0], rows[1]);
-  const Limb c = _mm256_unpacklo_epi64(rows[2], rows[3]);
-  const Limb d = _mm256_unpackhi_epi64(rows[2], rows[3]);
-  rows[0] = _mm256_permute2x128_si256(a, c, 0x20);
-  rows[1] = _mm256_permute2x128_si256(b, d, 0x20);
-  rows[2] = _mm256_permute2x128_si256(a, c, 0x31);
-  rows[3] = _mm256_permute2x128_si256(b, d, 0x31);
-}
-
-FORMULA Limb load(const uint64_t *from) { return _mm256_loadu_si256((const void *)from); }
-FORMULA void store(uint64_t *to, Limb a) { _mm256_storeu_si256((void *)to, a); }
+enum assay_p256_vectors assay_p256_pair_vectors(void) { return present_vectors(); }
 
 FORMULA Group group_at(const Point *points, const uint32_t *first, size_t begin, size_t count) {
   Group group;
@@ -47,8 +33,8 @@ FORMULA Group group_at(const Point *points, const uint32_t *first, size_t begin,
 FORMULA void load_words(const Group *group, int coordinate, Limb w1[words], Limb w2[words]) {
   for (int slot = 0; slot < slots; slot++) {
     const Point *first = group->first[slot];
-    w1[slot] = load(coordinate == 0 ? first->x : first->y);
-    w2[slot] = load(coordinate == 0 ? first[1].x : first[1].y);
+    w1[slot] = limb_load(coordinate == 0 ? first->x : first->y);
+    w2[slot] = limb_load(coordinate == 0 ? first[1].x : first[1].y);
   }
   transpose(w1);
   transpose(w2);
@@ -56,10 +42,10 @@ FORMULA void load_words(const Group *group, int coordinate, Limb w1[words], Limb
 
 /// Writes 1 in the slots where two numbers are equal, and returns whether there is any.
 FORMULA bool are_equal(const Limb w1[words], const Limb w2[words], Limb *equal) {
-  Limb all = _mm256_cmpeq_epi64(w1[0], w2[0]);
-  for (int i = 1; i < words; i++) all = _mm256_and_si256(all, _mm256_cmpeq_epi64(w1[i], w2[i]));
+  Limb all = limb_equal(w1[0], w2[0]);
+  for (int i = 1; i < words; i++) all = limb_and(all, limb_equal(w1[i], w2[i]));
   *equal = limb_shift_right(all, 63);
-  return !_mm256_testz_si256(all, all);
+  return limb_is_any(all);
 }
 
 /// x2 - x1, or 1 in the slots where it is 0. Sets `is_any_zero` where there is such a slot.
@@ -84,8 +70,7 @@ FORMULA void to_rows(const Element *a, Limb rows[slots]) {
 /// slot.
 FORMULA void reduced_to_rows(const Element *a, Limb rows[slots]) {
   const Limb limit = limb_constant(successor8 - 1);
-  const Limb may_be_above = _mm256_cmpgt_epi64(a->limb[limbs - 1], limit);
-  if (__builtin_expect(!_mm256_testz_si256(may_be_above, may_be_above), 0)) {
+  if (__builtin_expect(limb_is_any(limb_above(a->limb[limbs - 1], limit)), 0)) {
     const Element b = fully_reduced(a);
     to_rows(&b, rows);
   } else {
@@ -93,7 +78,7 @@ FORMULA void reduced_to_rows(const Element *a, Limb rows[slots]) {
   }
 }
 
-AVX2 bool assay_p256_multiply_differences(
+VECTORS bool assay_p256_multiply_differences(
     const void *points, const uint32_t *first, size_t count, void *products,
     uint64_t product[slots][words]) {
   // The product of the differences after each group, up to all of them.
@@ -114,16 +99,16 @@ AVX2 bool assay_p256_multiply_differences(
   all = canonical_product(&all);
   Limb rows[slots];
   to_rows(&all, rows);
-  for (int slot = 0; slot < slots; slot++) store(product[slot], rows[slot]);
+  for (int slot = 0; slot < slots; slot++) limb_store(product[slot], rows[slot]);
   return is_any_zero;
 }
 
-AVX2 void assay_p256_add_pairs(
+VECTORS void assay_p256_add_pairs(
     void *points, const uint32_t *first, const uint32_t *sum, size_t count, const void *products,
     const uint64_t inverse[slots][words]) {
   const Element *after = products;
   Limb rows[slots];
-  for (int slot = 0; slot < slots; slot++) rows[slot] = load(inverse[slot]);
+  for (int slot = 0; slot < slots; slot++) rows[slot] = limb_load(inverse[slot]);
   transpose(rows);
   Element rest = from_words(rows);
   for (size_t i = 0; i * slots < count; i++) {
@@ -143,15 +128,15 @@ AVX2 void assay_p256_add_pairs(
     reduced_to_rows(&y, y_rows);
     for (size_t slot = 0; slot < slots && i * slots + slot < count; slot++) {
       Point *to = (Point *)points + sum[i * slots + slot];
-      store(to->x, x_rows[slot]);
-      store(to->y, y_rows[slot]);
+      limb_store(to->x, x_rows[slot]);
+      limb_store(to->y, y_rows[slot]);
     }
   }
 }
 
 #else
 
-bool assay_p256_has_pairs(void) { return false; }
+enum assay_p256_vectors assay_p256_pair_vectors(void) { return assay_p256_vectors_none; }
 
 bool assay_p256_multiply_differences(
     const void *points, const uint32_t *first, size_t count, void *products,

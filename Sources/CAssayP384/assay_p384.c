@@ -1,10 +1,8 @@
 #include "assay_p384.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 
 #include "field.h"
-
-#define POINTS __attribute__((target("bmi2,adx")))
 
 typedef struct {
   Number x, y, z;
@@ -14,13 +12,11 @@ typedef struct {
   Number x, y;
 } AffinePoint;
 
-bool assay_p384_is_supported(void) {
-  return __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("adx");
-}
+bool assay_p384_is_supported(void) { return has_instructions(); }
 
 // The formulas of JacobianPoint.swift.
 
-POINTS void assay_p384_double(void *point) {
+NUMBERS void assay_p384_double(void *point) {
   JacobianPoint *p = point;
   const Number delta = squared(&p->z);
   const Number gamma = squared(&p->y);
@@ -43,7 +39,7 @@ POINTS void assay_p384_double(void *point) {
   p->y = subtracted(&product, &last);
 }
 
-POINTS void assay_p384_add(void *point, const void *other) {
+NUMBERS void assay_p384_add(void *point, const void *other) {
   JacobianPoint *p = point;
   const AffinePoint *q = other;
   const Number zz = squared(&p->z);

@@ -1,21 +1,29 @@
 // Arithmetic modulo p = 2^384 - 2^128 - 2^96 + 2^32 - 1. Every number is below p, before and after
 // each operation.
-//
-// A product is assembly: a row is one word of `a` times several of `b`, added to the sum so far.
-// The low halves of its products are added with one carry flag (ADCX), the high halves with the
-// other (ADOX), so that neither waits for the other. Compilers use one flag only, which takes
-// twice as long. MULX multiplies by RDX, and MOV leaves the flags.
 
+#include <stdbool.h>
 #include <stdint.h>
-#include <x86intrin.h>
-
-#define FIELD static inline __attribute__((always_inline, target("bmi2,adx")))
 
 typedef unsigned long long Word;
 
 typedef struct {
   Word w[6];
 } Number;
+
+#if defined(__aarch64__)
+#include "plain_words.h"
+#else
+
+#include <x86intrin.h>
+
+/// The attribute of functions that use numbers.
+#define NUMBERS __attribute__((target("bmi2,adx")))
+#define FIELD NUMBERS static inline __attribute__((always_inline))
+
+// A product is assembly: a row is one word of `a` times several of `b`, added to the sum so far.
+// The low halves of its products are added with one carry flag (ADCX), the high halves with the
+// other (ADOX), so that neither waits for the other. Compilers use one flag only, which takes
+// twice as long. MULX multiplies by RDX, and MOV leaves the flags.
 
 /// Begins a row with word `i` of `a`. Clears both carries.
 #define ROW(i) "movq " #i "*8(%[a]), %%rdx\n xorl %k[low], %k[low]\n"
@@ -94,6 +102,12 @@ FIELD void square_words(Word t[12], const Word *a) {
 /// r = a + b with a carry, and r = a - b with a borrow, word by word.
 #define CARRY(r, a, b) carry = _addcarry_u64(carry, (a), (b), &(r))
 #define BORROW(r, a, b) carry = _subborrow_u64(carry, (a), (b), &(r))
+
+static inline bool has_instructions(void) {
+  return __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("adx");
+}
+
+#endif
 
 /// Returns n + top * 2^384 modulo p, which is below 2 * p.
 FIELD Number reduced_once(Number n, Word top) {

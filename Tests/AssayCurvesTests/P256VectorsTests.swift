@@ -12,14 +12,20 @@ struct P256VectorsTests {
     @Test func outOfRange() { VectorVerifications(arithmetic: .ifma).outOfRange() }
 }
 
-/// The same by pairs. Skipped where the processor lacks AVX2.
-@Suite(.enabled(if: P256Verification.Arithmetic.avx2.isSupported))
+private let pairArithmetics = [P256Verification.Arithmetic.avx2, .neon].filter(\.isSupported)
+
+/// The same by pairs. Skipped where the processor has neither AVX2 nor Neon.
+@Suite(.enabled(if: !pairArithmetics.isEmpty))
 struct P256PairsTests {
-    @Test(arguments: VectorVerifications.sizes) func everyIndex(size: Int) {
-        VectorVerifications(arithmetic: .avx2).everyIndex(size: size)
+    @Test(arguments: pairArithmetics, VectorVerifications.sizes)
+    func everyIndex(arithmetic: P256Verification.Arithmetic, size: Int) {
+        VectorVerifications(arithmetic: arithmetic).everyIndex(size: size)
     }
 
-    @Test func outOfRange() { VectorVerifications(arithmetic: .avx2).outOfRange() }
+    @Test(arguments: pairArithmetics)
+    func outOfRange(arithmetic: P256Verification.Arithmetic) {
+        VectorVerifications(arithmetic: arithmetic).outOfRange()
+    }
 }
 
 private struct VectorVerifications {
@@ -47,7 +53,7 @@ private struct VectorVerifications {
             self.scalar = scalar
             let point = group.multiple(scalar.number.bigEndian)
             tables = .init(
-                uniqueKeysWithValues: [.avx2, .ifma].filter(\.isSupported).map {
+                uniqueKeysWithValues: [.avx2, .neon, .ifma].filter(\.isSupported).map {
                     ($0, P256Verification.table(uncompressed: point.span, for: $0)!)
                 })
         }

@@ -4,7 +4,7 @@ import Testing
 @testable import AssayCurves
 
 /// Sums of pairs in vectors equal those in Swift.
-@Suite(.enabled(if: P256Verification.Arithmetic.avx2.isSupported))
+@Suite(.enabled(if: P256PairSums.isSupported))
 struct PairSumsTests {
     typealias Point = AffinePoint<P256>
 

@@ -11,11 +11,14 @@ import Testing
     @Test func best() {
         let hasVectors = P256Verification.Arithmetic.ifma.isSupported
         let hasPairs = P256Verification.Arithmetic.avx2.isSupported
+        let hasNeon = P256Verification.Arithmetic.neon.isSupported
         #expect(SignatureEngine.ifma.isSupported == hasVectors)
         #expect(SignatureEngine.avx2.isSupported == hasPairs)
+        #expect(SignatureEngine.neon.isSupported == hasNeon && !(hasNeon && hasPairs))
         #expect(SignatureEngine.portable.isSupported && SignatureEngine.openssl.isSupported)
         let chosen = ProcessInfo.processInfo.environment["ASSAY_TEST_ENGINE"]
-        let fastest: SignatureEngine = hasVectors ? .ifma : hasPairs ? .avx2 : .portable
+        let fastest: SignatureEngine =
+            hasVectors ? .ifma : hasPairs ? .avx2 : hasNeon ? .neon : .portable
         #expect(SignatureEngine.best.rawValue == chosen ?? fastest.rawValue)
     }
 

@@ -1,30 +1,31 @@
 #include "assay_p256_checks.h"
 
-#if defined(__x86_64__)
+#include "../../Sources/CAssayP256/pair_limbs.h"
 
-#include "../../Sources/CAssayP256/pair_vectors.h"
-// After pair_vectors.h.
+#if defined(HAS_VECTORS)
+
+// After pair_limbs.h.
 #include "../../Sources/CAssayP256/pair_formulas.h"
 
 enum { slots = 4 };
 
-AVX2 static Element load(const uint64_t *numbers) {
+VECTORS static Element load(const uint64_t *numbers) {
   Element a;
   for (int i = 0; i < limbs; i++) {
     uint64_t limb[slots];
     for (int slot = 0; slot < slots; slot++) limb[slot] = numbers[limbs * slot + i];
-    a.limb[i] = _mm256_loadu_si256((const void *)limb);
+    a.limb[i] = limb_load(limb);
   }
   return a;
 }
 
-AVX2 static Element by_words(const Element *a) {
+VECTORS static Element by_words(const Element *a) {
   Limb words[4];
   to_words(a, words);
   return from_words(words);
 }
 
-AVX2 void assay_p256_compute_pairs(
+VECTORS void assay_p256_compute_pairs(
     enum assay_p256_pair_operation operation, const uint64_t *a, const uint64_t *b,
     const uint64_t *d, uint64_t *result) {
   const Element av = load(a), bv = load(b), dv = load(d);
@@ -46,7 +47,7 @@ AVX2 void assay_p256_compute_pairs(
   }
   for (int i = 0; i < limbs; i++) {
     uint64_t limb[slots];
-    _mm256_storeu_si256((void *)limb, r.limb[i]);
+    limb_store(limb, r.limb[i]);
     for (int slot = 0; slot < slots; slot++) result[limbs * slot + i] = limb[slot];
   }
 }

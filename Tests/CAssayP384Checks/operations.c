@@ -1,24 +1,22 @@
 #include "assay_p384_checks.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 
 #include "../../Sources/CAssayP384/field.h"
 
-#define CHECK __attribute__((target("bmi2,adx")))
-
-CHECK void assay_p384_check_multiply(void *result, const void *a, const void *b) {
+NUMBERS void assay_p384_check_multiply(void *result, const void *a, const void *b) {
   *(Number *)result = multiplied(a, b);
 }
 
-CHECK void assay_p384_check_square(void *result, const void *a) {
+NUMBERS void assay_p384_check_square(void *result, const void *a) {
   *(Number *)result = squared(a);
 }
 
-CHECK void assay_p384_check_add(void *result, const void *a, const void *b) {
+NUMBERS void assay_p384_check_add(void *result, const void *a, const void *b) {
   *(Number *)result = added(a, b);
 }
 
-CHECK void assay_p384_check_subtract(void *result, const void *a, const void *b) {
+NUMBERS void assay_p384_check_subtract(void *result, const void *a, const void *b) {
   *(Number *)result = subtracted(a, b);
 }
 

@@ -1012,7 +1012,7 @@ type ServerInfo struct {
 	TrustedRoots []*TrustedRoot
 	// The text of this file.
 	Proto string
-	// The engine that verifies signatures: "ifma", "avx2", "portable" or "openssl".
+	// The engine that verifies signatures: "ifma", "avx2", "neon", "portable" or "openssl".
 	Engine string
 }
 

@@ -8,6 +8,7 @@ extension SignatureEngine {
         switch self {
         case .ifma: Self.ifmaPasses && Self.p384Passes
         case .avx2: Self.avx2Passes && Self.p384Passes
+        case .neon: Self.neonPasses && Self.p384Passes
         case .portable: Self.portablePasses && Self.p384Passes
         case .openssl: true
         }
@@ -15,6 +16,7 @@ extension SignatureEngine {
 
     private static let ifmaPasses = testP256(.ifma)
     private static let avx2Passes = testP256(.avx2)
+    private static let neonPasses = testP256(.neon)
     private static let portablePasses = testP256(.portable)
     private static let p384Passes = testP384()
 

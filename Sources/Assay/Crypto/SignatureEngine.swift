@@ -10,6 +10,8 @@ public enum SignatureEngine: String, CaseIterable, Sendable {
     case ifma
     /// Own arithmetic, four pairs of points at a time with AVX2.
     case avx2
+    /// The same, with Neon of a 64-bit processor of Arm.
+    case neon
     /// Own arithmetic, for any 64-bit processor.
     case portable
     /// OpenSSL's `EVP_PKEY_verify`, one signature at a time.
@@ -38,11 +40,22 @@ public enum SignatureEngine: String, CaseIterable, Sendable {
     /// Whether this processor and its operating system support the engine.
     public var isSupported: Bool { arithmetic?.isSupported ?? true }
 
+    /// The instructions that a processor may lack.
+    package var instructions: String? {
+        switch self {
+        case .ifma: "AVX-512 IFMA"
+        case .avx2: "AVX2"
+        case .neon: "Neon"
+        case .portable, .openssl: nil
+        }
+    }
+
     /// The own arithmetic for signatures of keys with a table; nil for OpenSSL's.
     var arithmetic: P256Verification.Arithmetic? {
         switch self {
         case .ifma: .ifma
         case .avx2: .avx2
+        case .neon: .neon
         case .portable: .portable
         case .openssl: nil
         }

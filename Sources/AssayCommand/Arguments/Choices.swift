@@ -36,7 +36,7 @@ enum LogLevelChoice: String, Choice {
 
 /// The values of `serve --engine`.
 enum EngineChoice: String, Choice {
-    case auto, ifma, avx2, portable, openssl
+    case auto, ifma, avx2, neon, portable, openssl
 
     /// The engine. Throws if this processor does not support it.
     var supported: SignatureEngine {
@@ -45,7 +45,7 @@ enum EngineChoice: String, Choice {
             guard engine.isSupported else {
                 throw Failure(
                     "--engine \(self): this processor, or its operating system, lacks "
-                        + (engine == .ifma ? "AVX-512 IFMA" : "AVX2")
+                        + (engine.instructions ?? "its instructions")
                         + "; leave the option out for the fastest engine that it supports")
             }
             return engine

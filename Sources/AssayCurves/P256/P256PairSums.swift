@@ -1,9 +1,11 @@
 internal import CAssayP256
 
-/// Sums of points on P-256, four pairs at a time: AVX2, in C. The points of the tables are in
-/// Montgomery form with R = 2²⁶¹.
+/// Sums of points on P-256, four pairs at a time: AVX2 or Neon, in C. The points of the tables are
+/// in Montgomery form with R = 2²⁶¹.
 @safe final class P256PairSums: PairSums {
-    static let isSupported = assay_p256_has_pairs()
+    static let isSupported = assay_p256_pair_vectors() != .none
+    static let hasAVX2 = assay_p256_pair_vectors() == .avx2
+    static let hasNeon = assay_p256_pair_vectors() == .neon
     static let coordinateDoublings = Int(assay_p256_pair_radix_bits) - 256
     static let sharedTable = FixedBaseTable<P256>(
         P256.generator, coordinateDoublings: coordinateDoublings)

@@ -10,21 +10,27 @@ package final class P256Verification {
         case portable
         /// Four pairs of points in a vector, in C. On processors with AVX2.
         case avx2
+        /// The same, in two vectors. On any 64-bit processor of Arm.
+        case neon
         /// Eight signatures in a vector, in C. On processors with AVX-512 IFMA.
         case ifma
 
         package var isSupported: Bool {
             switch self {
             case .portable: true
-            case .avx2: P256PairSums.isSupported
+            case .avx2: P256PairSums.hasAVX2
+            case .neon: P256PairSums.hasNeon
             case .ifma: P256Vectors.isSupported
             }
         }
 
+        /// Whether it adds pairs of points in vectors.
+        fileprivate var addsPairs: Bool { self == .avx2 || self == .neon }
+
         fileprivate var coordinateDoublings: Int {
             switch self {
             case .portable: 0
-            case .avx2: P256PairSums.coordinateDoublings
+            case .avx2, .neon: P256PairSums.coordinateDoublings
             case .ifma: P256Vectors.coordinateDoublings
             }
         }
@@ -37,7 +43,7 @@ package final class P256Verification {
     /// - Precondition: The arithmetic is supported.
     package init(capacity: Int, arithmetic: Arithmetic = .portable) {
         batch = ECDSABatch(
-            capacity: capacity, pairSums: arithmetic == .avx2 ? P256PairSums.init : nil)
+            capacity: capacity, pairSums: arithmetic.addsPairs ? P256PairSums.init : nil)
         vectors = arithmetic == .ifma ? P256Vectors(capacity: capacity) : nil
         coordinateDoublings = arithmetic.coordinateDoublings
     }
@@ -67,7 +73,7 @@ package final class P256Verification {
         _ table: Table, digest: Span<UInt8>, r: Span<UInt8>, s: Span<UInt8>
     ) -> Bool? {
         let arithmetic = Arithmetic.allCases.first {
-            $0.coordinateDoublings == table.coordinateDoublings
+            $0.isSupported && $0.coordinateDoublings == table.coordinateDoublings
         }!
         let verification = P256Verification(capacity: 1, arithmetic: arithmetic)
         verification.append(table, digest: digest, r: r, s: s)
@@ -79,7 +85,7 @@ package final class P256Verification {
     package static func generatorTable(for arithmetic: Arithmetic = .portable) -> Table {
         switch arithmetic {
         case .portable: P256.generatorTable
-        case .avx2: P256PairSums.sharedTable
+        case .avx2, .neon: P256PairSums.sharedTable
         case .ifma: P256Vectors.generatorTable
         }
     }

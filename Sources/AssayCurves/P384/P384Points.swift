@@ -1,7 +1,7 @@
 internal import CAssayP384
 
-/// Doubles and sums by processors with BMI2 and ADX, in C. The compiler uses one carry flag where
-/// these processors have two.
+/// Doubles and sums in C, by processors with BMI2 and ADX, or of Arm. The compiler of Swift uses
+/// one carry flag where the former have two.
 extension P384 {
     package static let hasFastPoints: Bool = {
         // A coordinate is six words.

@@ -14,8 +14,8 @@
 size_t assay_base64_decode(
     const uint8_t *text, size_t count, uint8_t *output, uint8_t digit62, uint8_t digit63);
 
-/// The same by vectors of 32 octets (AVX2) or of 64 (AVX-512 VBMI) alone; 0 on processors without
-/// them. For tests.
+/// The same by vectors of 32 octets (AVX2) or of 64 (AVX-512 VBMI, or four registers of Neon) alone;
+/// 0 on processors without them. For tests.
 size_t assay_base64_decode_by(
     int width, const uint8_t *text, size_t count, uint8_t *output, uint8_t digit62,
     uint8_t digit63);

@@ -21,7 +21,7 @@ enum {
 static inline void assay_prefetch(const void *address) { __builtin_prefetch(address); }
 
 /// What the verification of a signature found.
-enum __attribute__((enum_extensibility(closed))) assay_p256_outcome : uint8_t {
+enum __attribute__((enum_extensibility(closed), packed)) assay_p256_outcome {
   assay_p256_outcome_fails,
   assay_p256_outcome_holds,
   /// The sum is at infinity, or the additions met equal or opposite points. Another implementation

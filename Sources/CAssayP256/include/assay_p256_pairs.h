@@ -20,9 +20,18 @@ enum {
   assay_p256_pair_product_bytes = 288,
 };
 
-/// Whether this processor has AVX2, and the system saves its registers. Without it, no other
+/// The instructions that the functions are made of.
+enum __attribute__((enum_extensibility(closed), packed)) assay_p256_vectors {
+  assay_p256_vectors_none,
+  /// A vector of AVX2.
+  assay_p256_vectors_avx2,
+  /// Two vectors of Neon (Advanced SIMD), which every 64-bit processor of Arm has.
+  assay_p256_vectors_neon,
+};
+
+/// Which of them this processor has, where the system saves the registers. With none, no other
 /// function must be called.
-bool assay_p256_has_pairs(void);
+enum assay_p256_vectors assay_p256_pair_vectors(void);
 
 /// Multiplies up the differences x2 - x1 of `count` pairs, at least one. A difference of 0 counts
 /// as 1.

@@ -3,8 +3,8 @@
 
 #include <stdbool.h>
 
-/// Whether this processor has MULX, ADCX and ADOX (BMI2 and ADX). Without them, no other function
-/// must be called.
+/// Whether this processor has the instructions: MULX, ADCX and ADOX (BMI2 and ADX), or those of any
+/// 64-bit processor of Arm. Without them, no other function must be called.
 bool assay_p384_is_supported(void);
 
 // A coordinate is six little-endian words, below p. Points are public, as signatures are.

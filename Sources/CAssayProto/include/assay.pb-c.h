@@ -2146,7 +2146,7 @@ struct  Assay__V1__ServerInfo
   protobuf_c_boolean has_proto;
   ProtobufCBinaryData proto;
   /*
-   * The engine that verifies signatures: "ifma", "avx2", "portable" or "openssl".
+   * The engine that verifies signatures: "ifma", "avx2", "neon", "portable" or "openssl".
    */
   protobuf_c_boolean has_engine;
   ProtobufCBinaryData engine;

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 /// What is done with sums in the verification of a signature.
-enum __attribute__((enum_extensibility(closed))) assay_p256_step : uint8_t {
+enum __attribute__((enum_extensibility(closed), packed)) assay_p256_step {
   assay_p256_step_mixed_addition,
   assay_p256_step_general_addition,
   assay_p256_step_decision,
@@ -20,7 +20,7 @@ const char *assay_p256_check_bounds(enum assay_p256_step step, double x, double 
 /// inverses.
 const char *assay_p256_check_pair_bounds(double product_bound);
 
-enum __attribute__((enum_extensibility(closed))) assay_p256_operation : uint8_t {
+enum __attribute__((enum_extensibility(closed), packed)) assay_p256_operation {
   /// a b / 2^260
   assay_p256_operation_multiply,
   /// a b / 2^260 + d
@@ -47,7 +47,7 @@ void assay_p256_compute(
     enum assay_p256_operation operation, const uint64_t *a, const uint64_t *b, const uint64_t *d,
     const uint64_t *e, uint64_t *result);
 
-enum __attribute__((enum_extensibility(closed))) assay_p256_pair_operation : uint8_t {
+enum __attribute__((enum_extensibility(closed), packed)) assay_p256_pair_operation {
   /// a b / 2^261
   assay_p256_pair_operation_multiply,
   /// a b / 2^261 - d, below 1.00001 p
@@ -63,7 +63,7 @@ enum __attribute__((enum_extensibility(closed))) assay_p256_pair_operation : uin
 };
 
 /// Computes an operation for pairs in the slots of a vector. Operands and result are four elements
-/// of nine limbs. Only where `assay_p256_has_pairs`.
+/// of nine limbs. Not where `assay_p256_pair_vectors` is none.
 void assay_p256_compute_pairs(
     enum assay_p256_pair_operation operation, const uint64_t *a, const uint64_t *b,
     const uint64_t *d, uint64_t *result);

@@ -1027,7 +1027,7 @@ export interface ServerInfo {
   trustedRoots: TrustedRoot[]
   /** The text of this file. */
   proto?: string
-  /** The engine that verifies signatures: "ifma", "avx2", "portable" or "openssl". */
+  /** The engine that verifies signatures: "ifma", "avx2", "neon", "portable" or "openssl". */
   engine?: string
 }
 

@@ -1110,7 +1110,7 @@ class ServerInfo(Message):
     proto: Optional[str] = None
     """The text of this file."""
     engine: Optional[str] = None
-    """The engine that verifies signatures: "ifma", "avx2", "portable" or "openssl"."""
+    """The engine that verifies signatures: "ifma", "avx2", "neon", "portable" or "openssl"."""
 
 
 @dataclass

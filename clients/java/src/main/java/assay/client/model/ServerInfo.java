@@ -12,7 +12,8 @@ import java.util.List;
  * @param limits The server's limits.
  * @param trustedRoots The roots that the default app entry trusts.
  * @param proto The text of this file.
- * @param engine The engine that verifies signatures: "ifma", "avx2", "portable" or "openssl".
+ * @param engine The engine that verifies signatures: "ifma", "avx2", "neon", "portable" or
+ *     "openssl".
  */
 public record ServerInfo(String version, List<EvidenceKind> kinds, Limits limits, List<TrustedRoot>
         trustedRoots, String proto, String engine) {
@@ -97,7 +98,7 @@ public record ServerInfo(String version, List<EvidenceKind> kinds, Limits limits
             return this;
         }
 
-        /** The engine that verifies signatures: "ifma", "avx2", "portable" or "openssl". */
+        /** The engine that verifies signatures: "ifma", "avx2", "neon", "portable" or "openssl". */
         public Builder engine(String engine) {
             this.engine = engine;
             return this;
