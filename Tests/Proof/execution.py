@@ -105,11 +105,14 @@ class Execution:
         return self.value(frame, i.a)
 
     def execute_zext(self, frame, i):
-        is_bit = (i.a.type.element if i.a.type.kind == "vector" else i.a.type).bits == 1
+        old = (i.a.type.element if i.a.type.kind == "vector" else i.a.type).bits
 
         def extend(a):
-            if is_condition(a) or is_bit and a is UNKNOWN:
+            if is_condition(a) or old == 1 and a is UNKNOWN:
                 return Bits.number([a])
+            if isinstance(a, Negated):
+                # All bits of the old size.
+                return self.arithmetic.masked(a, old)
             if isinstance(a, Word) and a.low < 0:
                 raise NotProven("a number that can be negative is extended")
             return a

@@ -183,6 +183,9 @@ class Machine(Execution):
         return pointer.offset
 
     def load_cells(self, memory, offset, type):
+        if type.kind == "vector" and type.element.bits == 8 and memory.grain == 8:
+            words = [memory.read(offset + at, 8) for at in range(0, type.count, 8)]
+            return Recast(words, 64)
         if type.kind in ("vector", "array"):
             size = type.element.size
             return [self.load_cells(memory, offset + i * size, type.element)

@@ -12,9 +12,14 @@ SLOTS, ELEMENT, R = PAIRS.slots, PAIRS.bytes, PAIRS.radix
 
 
 class Pairs:
-    def __init__(self, module):
+    # How coordinates are loaded and stored.
+    @property
+    def points(self):
+        return Points(self)
+
+    def __init__(self, module, shape=PAIRS):
         self.module = module
-        self.fields = Fields(module, PAIRS, operations_of_pairs())
+        self.fields = Fields(module, shape, operations_of_pairs())
         self.formulas = Formulas(self.fields)
         # Of coordinates below p.
         words = self.fields.prove("from_words")
@@ -169,7 +174,7 @@ class Pass:
 
     def __init__(self, proof, count, prefix, may_be_equal):
         self.proof, self.count, self.may_be_equal = proof, count, may_be_equal
-        self.formulas, self.points = proof.formulas, Points(proof)
+        self.formulas, self.points = proof.formulas, proof.points
         self.machine = proof.formulas.machine(
             prefix, {"are_equal": self.are_equal, "add_pair": self.add_pair,
                      "reduced_to_rows": self.reduced_to_rows})

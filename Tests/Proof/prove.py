@@ -6,6 +6,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import neon
 import processor
 from decisions import Decisions
 from fields import P256, P384
@@ -50,6 +51,11 @@ class Prover:
                  path], check=True, capture_output=True, text=True).stdout
             self.modules[name] = Module(text)
         return self.modules[name]
+
+    def arm_module(self, name):
+        if ("arm", name) not in self.modules:
+            self.modules["arm", name] = neon.module_of(self.clang, self.sources / name)
+        return self.modules["arm", name]
 
     def once(self, kind, *arguments):
         if kind not in self.proofs:
@@ -97,12 +103,21 @@ class Prover:
     def numbers(self):
         return self.once(Numbers, self.module("CAssayP384/assay_p384.c"))
 
+    @property
+    def neon_pairs(self):
+        return self.once(neon.NeonPairs, self.arm_module("CAssayP256/pairs.c"))
+
+    @property
+    def plain_numbers(self):
+        return self.once(neon.PlainNumbers, self.arm_module("CAssayP384/assay_p384.c"))
+
     # The parts
 
     def instructions(self):
         with tempfile.TemporaryDirectory() as scratch:
             yield from processor.compare(
                 self.clang, self.sources / "CAssayP256", Path(scratch))
+            yield from neon.compare(Path(scratch))
 
     def ifma_field(self):
         yield from self.signatures.field_operations()
@@ -128,11 +143,26 @@ class Prover:
     def avx2_sums(self):
         yield from self.pairs.all_pairs()
 
+    def neon_field(self):
+        yield from self.neon_pairs.field_operations()
+
+    def neon_formulas(self):
+        yield from self.several(self.neon_pairs, "sum_of_pair", "equal_words", "rows")
+
+    def neon_sums(self):
+        yield from self.neon_pairs.all_pairs()
+
     def p384_field(self):
         yield from self.numbers.field_operations()
 
     def p384_points(self):
         yield from self.several(self.numbers, "double", "add")
+
+    def plain_field(self):
+        yield from self.plain_numbers.field_operations()
+
+    def plain_points(self):
+        yield from self.several(self.plain_numbers, "double", "add")
 
     def portable_field(self):
         module = self.swift_module
@@ -174,11 +204,16 @@ PARTS = {
     "avx2-field": "operations on field elements of four pairs",
     "avx2-formulas": "the addition of a pair, and its results' words",
     "avx2-sums": "the shared inversion, and which points are added",
+    "neon-field": "as avx2-field, compiled for 64-bit Arm with Neon",
+    "neon-formulas": "as avx2-formulas, compiled for 64-bit Arm with Neon",
+    "neon-sums": "as avx2-sums, compiled for 64-bit Arm with Neon",
     "portable-field": "Swift's operations on field elements and scalars of P-256 and P-384",
     "portable-formulas": "Swift's generic formulas, shared inversion and comparison with r",
     "digits": "the recoding of scalars to the digits of tables",
     "p384-field": "operations on field elements of P-384",
     "p384-points": "doubles and sums of points of P-384",
+    "plain-field": "as p384-field, compiled for 64-bit Arm",
+    "plain-points": "as p384-points, compiled for 64-bit Arm",
 }
 
 
