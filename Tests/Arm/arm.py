@@ -10,6 +10,7 @@ from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
+import engine_cases
 import openssl
 import other_cases
 import pair_cases
@@ -25,11 +26,18 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror", "-O2")
 # The targets that checks.c calls, and those that call single operations of them.
 CHECKED = ("CAssayBytes", "CAssayP256", "CAssayP384")
 CHECKS = ("CAssayP256Checks", "CAssayP384Checks")
+# The settings of Package.swift that matter, and no optimisation: see compile_swift.
+EMBEDDED = (
+    "-enable-experimental-feature", "Embedded", "-enable-experimental-feature", "Lifetimes",
+    "-wmo", "-Onone", "-parse-as-library", "-swift-version", "6", "-package-name", "assay",
+    "-module-name", "AssayCurves", "-Xcc", "-ffreestanding")
 # Headers of libraries, which do not depend on the processor, and their Debian packages.
 LIBRARIES = {"libprotobuf-c": ("protobuf-c", "libprotobuf-c-dev"),
              "libcurl": ("curl", "libcurl4-openssl-dev")}
 # Random signatures, and rounds of everything else: of all, and of what mutants are tried with.
 WHOLE, QUICK = (20000, 1000), (300, 200)
+# Random signatures for the engine in Swift, whose code is not optimised.
+ENGINE = 320
 RUN_SECONDS = 600
 
 
@@ -106,12 +114,32 @@ def compile_all(compiler, headers, scratch):
     return f"{len(jobs)} files" + (f"; not {names}: it has no #embed" if left else "")
 
 
-def build(compiler, root, program):
+def compile_swift(swiftc, scratch):
+    """AssayCurves as Embedded Swift: an object, or None without the standard library for it. The
+    optimiser of Swift 6.3 ends at a call by protocol in SumTrees."""
+    library = swiftc.parent.parent / "lib/swift/embedded/Swift.swiftmodule"
+    if not (library / "aarch64-none-none-elf.swiftmodule").exists():
+        return None
+    headers = ((name, f"{ROOT}/Sources/{name}/include/assay_{name[6:].lower()}.h")
+               for name in ("CAssayP256", "CAssayP384"))
+    (scratch / "module.modulemap").write_text("".join(
+        f'module {name} {{ header "{header}" export * }}\n' for name, header in headers))
+    target = scratch / "engine.o"
+    done = subprocess.run(
+        [swiftc, "-target", "aarch64-none-none-elf", *EMBEDDED, "-I", scratch, "-c", "-o", target,
+         *sorted((ROOT / "Sources/AssayCurves").rglob("*.swift")),
+         ROOT / "Tests/Arm/Engine.swift"], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Unable(f"swiftc:\n{done.stderr}")
+    return target
+
+
+def build(compiler, root, program, more=("-static",)):
     folders = [root / "Sources" / name for name in CHECKED]
     folders += [root / "Tests" / name for name in CHECKS]
     files = [f for folder in folders for f in sorted(folder.glob("*.c"))]
-    compiler.run("-static", *(f"-I{folder}/include" for folder in folders), "-o", program,
-                 *files, root / "Tests" / "Arm" / "checks.c")
+    compiler.run(*(f"-I{folder}/include" for folder in folders), "-o", program, *more, *files,
+                 root / "Tests" / "Arm" / "checks.c")
 
 
 def answers(program, cases):
@@ -122,8 +150,9 @@ def answers(program, cases):
     return done.stdout
 
 
-def run_checks(clang):
+def run_checks(swiftc):
     start = time.monotonic()
+    clang = swiftc and swiftc.parent / "clang"
     with tempfile.TemporaryDirectory() as name:
         scratch, programs = Path(name), []
         headers = library_headers(scratch)
@@ -133,17 +162,33 @@ def run_checks(clang):
             programs.append((compiler, scratch / compiler.name))
             build(compiler, ROOT, programs[-1][1])
             print(f"  {compiler.version}: {said}", flush=True)
-        if not clang:
-            print("  skipped: clang, because there is none beside swiftc")
+        engine = swiftc and compile_swift(swiftc, scratch)
+        if engine:
+            # swiftc makes code for any address.
+            linked = ("-static-pie", "-fPIE", "-DHAS_SWIFT", engine)
+            build(programs[0][0], ROOT, scratch / "engine", linked)
+            print("  AssayCurves, as Embedded Swift that is not optimised; no other Swift")
+        else:
+            print("  skipped: clang and AssayCurves, without a swiftc with Embedded Swift for Arm")
         cases = all_cases(*WHOLE)
         print(f"executed by {output(QEMU, '--version').splitlines()[0]}:")
         for compiler, program in programs:
-            cases.compare(answers(program, cases))
-            print(f"  compiled by {compiler.name}: all {len(cases.checks)} answers are right")
+            compare(cases, program, f"by {compiler.name}")
+        counts = dict(cases.counts)
+        if engine:
+            of_engine = Cases(seed=60)
+            engine_cases.all_cases(of_engine, ENGINE)
+            compare(of_engine, scratch / "engine", "as Embedded Swift, with C")
+            counts |= of_engine.counts
     print(f"expected by Python's integers and {openssl.version(0).decode()}:")
-    for counted, count in cases.counts.items():
+    for counted, count in counts.items():
         print(f"  {count:6} {counted}")
-    print(f"no Swift was compiled, and nothing was measured; {time.monotonic() - start:.0f} s")
+    print(f"nothing was measured; {time.monotonic() - start:.0f} s")
+
+
+def compare(cases, program, compiled):
+    cases.compare(answers(program, cases))
+    print(f"  compiled {compiled}: all {len(cases.checks)} answers are right", flush=True)
 
 
 # Mutants
@@ -209,7 +254,7 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--mutants", action="store_true")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--clang", default="")
+    parser.add_argument("--swiftc", type=Path)
     arguments = parser.parse_args()
     if arguments.list:
         for mutant in read_mutants():
@@ -221,7 +266,7 @@ def main():
     if arguments.mutants:
         run_mutants(arguments.names)
     else:
-        run_checks(arguments.clang)
+        run_checks(arguments.swiftc)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@ import random
 import struct
 
 KINDS = ("pair operation", "pass", "table", "signatures", "P-384 operation", "P-384 points",
-         "P-384 product", "base64", "JSON")
+         "P-384 product", "base64", "JSON", "engine key", "engine signatures", "engine 384")
 
 
 class Different(Exception):

@@ -275,10 +275,55 @@ static void json_stops(Case c) {
   answer(&stops, 1);
 }
 
+// The engine in Swift
+
+#if defined(HAS_SWIFT)
+
+void *assay_arm_table(intptr_t arithmetic, const uint8_t *key);
+void assay_arm_verify(
+    intptr_t arithmetic, intptr_t count, const void *const *tables, const uint8_t *numbers,
+    uint64_t *outcomes);
+void assay_arm_verify_384(const uint8_t *key, const uint8_t *numbers, uint64_t *outcomes);
+
+static void *engine_table[tables];
+
+/// The table's index, the arithmetic, and 65 octets. The answer is whether these are a key.
+static void engine_key(Case c) {
+  void *made = assay_arm_table((intptr_t)c.words[1], (const uint8_t *)(c.words + 2));
+  if (made != NULL && c.words[0] < tables) engine_table[c.words[0]] = made;
+  answer(&(uint64_t){made != NULL}, 1);
+}
+
+/// The arithmetic, the number of signatures, the index of each one's table, and 96 octets of each.
+/// The answer has their outcomes.
+static void engine_signatures(Case c) {
+  const size_t count = c.words[1];
+  const void *table_of[largest_batch];
+  uint64_t outcomes[largest_batch];
+  if (count > largest_batch) stop("no batch");
+  for (size_t i = 0; i < count; i++) table_of[i] = engine_table[c.words[2 + i]];
+  assay_arm_verify(
+      (intptr_t)c.words[0], (intptr_t)count, table_of, (const uint8_t *)(c.words + 2 + count),
+      outcomes);
+  answer(outcomes, count);
+}
+
+/// 97 octets of a key, filled up to 104, and 144 of a signature.
+static void engine_384(Case c) {
+  uint64_t outcomes[2];
+  assay_arm_verify_384((const uint8_t *)c.words, (const uint8_t *)(c.words + 13), outcomes);
+  answer(outcomes, 2);
+}
+
+#endif
+
 int main(void) {
   void (*const kinds[])(Case) = {
       pair_operation, one_pass,    read_table, signatures, operation_384,
       points_384,     product_384, base64,     json_stops,
+#if defined(HAS_SWIFT)
+      engine_key,     engine_signatures,       engine_384,
+#endif
   };
   if (assay_p256_pair_vectors() == assay_p256_vectors_none || !assay_p384_is_supported())
     stop("no vectors");
