@@ -31,13 +31,16 @@ EMBEDDED = (
     "-enable-experimental-feature", "Embedded", "-enable-experimental-feature", "Lifetimes",
     "-wmo", "-Onone", "-parse-as-library", "-swift-version", "6", "-package-name", "assay",
     "-module-name", "AssayCurves", "-Xcc", "-ffreestanding")
+# swiftc makes code for any address.
+WITH_SWIFT = ("-static-pie", "-fPIE", "-DHAS_SWIFT")
 # Headers of libraries, which do not depend on the processor, and their Debian packages.
 LIBRARIES = {"libprotobuf-c": ("protobuf-c", "libprotobuf-c-dev"),
              "libcurl": ("curl", "libcurl4-openssl-dev")}
 # Random signatures, and rounds of everything else: of all, and of what mutants are tried with.
 WHOLE, QUICK = (20000, 1000), (300, 200)
-# Random signatures for the engine in Swift, whose code is not optimised.
-ENGINE = 320
+# Random signatures for the engine in Swift, whose code is not optimised: of all, and for mutants.
+ENGINE, ENGINE_QUICK = 320, 20
+ENGINE_SOURCES = Path("Sources", "AssayCurves")
 RUN_SECONDS = 600
 
 
@@ -56,6 +59,12 @@ def all_cases(signature_count, rounds):
     signature_cases.edges(cases, tables)
     signature_cases.large_x(cases, tables, 2)
     signature_cases.random_signatures(cases, tables, signature_count)
+    return cases
+
+
+def cases_of_engine(signature_count):
+    cases = Cases(seed=60)
+    engine_cases.all_cases(cases, signature_count)
     return cases
 
 
@@ -114,21 +123,21 @@ def compile_all(compiler, headers, scratch):
     return f"{len(jobs)} files" + (f"; not {names}: it has no #embed" if left else "")
 
 
-def compile_swift(swiftc, scratch):
+def compile_swift(swiftc, root, scratch):
     """AssayCurves as Embedded Swift: an object, or None without the standard library for it. The
     optimiser of Swift 6.3 ends at a call by protocol in SumTrees."""
     library = swiftc.parent.parent / "lib/swift/embedded/Swift.swiftmodule"
     if not (library / "aarch64-none-none-elf.swiftmodule").exists():
         return None
-    headers = ((name, f"{ROOT}/Sources/{name}/include/assay_{name[6:].lower()}.h")
+    headers = ((name, f"{root}/Sources/{name}/include/assay_{name[6:].lower()}.h")
                for name in ("CAssayP256", "CAssayP384"))
     (scratch / "module.modulemap").write_text("".join(
         f'module {name} {{ header "{header}" export * }}\n' for name, header in headers))
     target = scratch / "engine.o"
     done = subprocess.run(
         [swiftc, "-target", "aarch64-none-none-elf", *EMBEDDED, "-I", scratch, "-c", "-o", target,
-         *sorted((ROOT / "Sources/AssayCurves").rglob("*.swift")),
-         ROOT / "Tests/Arm/Engine.swift"], capture_output=True, text=True)
+         *sorted((root / ENGINE_SOURCES).rglob("*.swift")), root / "Tests/Arm/Engine.swift"],
+        capture_output=True, text=True)
     if done.returncode != 0:
         raise Unable(f"swiftc:\n{done.stderr}")
     return target
@@ -162,11 +171,9 @@ def run_checks(swiftc):
             programs.append((compiler, scratch / compiler.name))
             build(compiler, ROOT, programs[-1][1])
             print(f"  {compiler.version}: {said}", flush=True)
-        engine = swiftc and compile_swift(swiftc, scratch)
+        engine = swiftc and compile_swift(swiftc, ROOT, scratch)
         if engine:
-            # swiftc makes code for any address.
-            linked = ("-static-pie", "-fPIE", "-DHAS_SWIFT", engine)
-            build(programs[0][0], ROOT, scratch / "engine", linked)
+            build(programs[0][0], ROOT, scratch / "engine", (*WITH_SWIFT, engine))
             print("  AssayCurves, as Embedded Swift that is not optimised; no other Swift")
         else:
             print("  skipped: clang and AssayCurves, without a swiftc with Embedded Swift for Arm")
@@ -176,8 +183,7 @@ def run_checks(swiftc):
             compare(cases, program, f"by {compiler.name}")
         counts = dict(cases.counts)
         if engine:
-            of_engine = Cases(seed=60)
-            engine_cases.all_cases(of_engine, ENGINE)
+            of_engine = cases_of_engine(ENGINE)
             compare(of_engine, scratch / "engine", "as Embedded Swift, with C")
             counts |= of_engine.counts
     print(f"expected by Python's integers and {openssl.version(0).decode()}:")
@@ -216,35 +222,48 @@ def read_mutants():
         raise Unable(error) from None
 
 
-def attempt(mutant, compiler, cases, scratch):
-    """What a mutant changes, or None."""
-    root = scratch / mutant.name
-    for folder in [f"Sources/{n}" for n in CHECKED] + [f"Tests/{n}" for n in (*CHECKS, "Arm")]:
-        shutil.copytree(ROOT / folder, root / folder)
-    path = root / mutant.fields["file"]
-    path.write_text(mutant.applied(path.read_text()))
-    build(compiler, root, root / "checks")
-    try:
-        cases.compare(answers(root / "checks", cases))
-    except (Different, subprocess.TimeoutExpired) as problem:
-        return str(problem)
-    return None
+class Attempts:
+    """Breaks copies of the sources."""
+
+    def __init__(self, swiftc, scratch):
+        self.swiftc, self.scratch, self.compiler = swiftc, scratch, next(compilers(None))
+        self.cases, self.of_engine = all_cases(*QUICK), cases_of_engine(ENGINE_QUICK)
+
+    def attempt(self, mutant):
+        """What a mutant changes, or None."""
+        root, file = self.scratch / mutant.name, Path(mutant.fields["file"])
+        folders = [f"Sources/{n}" for n in CHECKED] + [f"Tests/{n}" for n in (*CHECKS, "Arm")]
+        for folder in (*folders, ENGINE_SOURCES):
+            shutil.copytree(ROOT / folder, root / folder)
+        (root / file).write_text(mutant.applied((root / file).read_text()))
+        cases, linked = self.cases, ("-static",)
+        if ENGINE_SOURCES in file.parents:
+            engine = self.swiftc and compile_swift(self.swiftc, root, self.scratch)
+            if not engine:
+                return "skipped, without a swiftc with Embedded Swift for Arm"
+            cases, linked = self.of_engine, (*WITH_SWIFT, engine)
+        build(self.compiler, root, root / "checks", linked)
+        try:
+            cases.compare(answers(root / "checks", cases))
+        except (Different, subprocess.TimeoutExpired) as problem:
+            return str(problem)
+        return None
 
 
-def run_mutants(names):
+def run_mutants(swiftc, names):
     mutants = read_mutants()
     unknown = set(names) - {mutant.name for mutant in mutants}
     if unknown:
         raise Unable(f"unknown mutant: {', '.join(sorted(unknown))}")
     chosen = [m for m in mutants if not names or m.name in names]
-    cases, compiler = all_cases(*QUICK), next(compilers(None))
     survivors = []
     with tempfile.TemporaryDirectory() as scratch:
+        attempts = Attempts(swiftc, Path(scratch))
         for mutant in chosen:
-            caught = attempt(mutant, compiler, cases, Path(scratch))
+            caught = attempts.attempt(mutant)
             print(f"{mutant.name}: {caught[:100] if caught else 'SURVIVED'}", flush=True)
             survivors += [] if caught else [mutant.name]
-    print(f"{len(chosen) - len(survivors)} of {len(chosen)} mutants were caught")
+    print(f"{len(survivors)} of {len(chosen)} mutants survived")
     if survivors:
         raise Different(f"survived: {', '.join(survivors)}")
 
@@ -264,7 +283,7 @@ def main():
     if missing:
         raise Unable(f"the tools are missing: apt-get install {' '.join(missing)}")
     if arguments.mutants:
-        run_mutants(arguments.names)
+        run_mutants(arguments.swiftc, arguments.names)
     else:
         run_checks(arguments.swiftc)
 
