@@ -271,7 +271,8 @@ static void base64(Case c) {
 }
 
 static void json_stops(Case c) {
-  const uint64_t stops = assay_json_stops((const uint8_t *)(c.words + 1), c.words[0]);
+  const uint64_t stops =
+      assay_json_stops((const uint8_t *)(c.words + 2), c.words[0], (uint8_t)c.words[1]);
   answer(&stops, 1);
 }
 
