@@ -4,7 +4,7 @@ import conditions
 from conditions import Bits, Condition
 from memory import UNKNOWN_MEMORY, Memory, Pointer, Recast
 from polynomials import NotProven, Polynomial
-from values import UNKNOWN, Exclusive, Negated, Word
+from values import UNKNOWN, Exclusive, Joined, Negated, Word
 from words import Arithmetic
 
 
@@ -203,6 +203,9 @@ class Execution:
             return UNKNOWN
         if isinstance(a, (Bits, Condition)) or isinstance(b, (Bits, Condition)):
             return self.compare_bits(predicate, a, b, bits)
+        if isinstance(a, Joined) and predicate == "eq" and b.number == 0:
+            return conditions.conjunction(
+                self.compare("eq", a.a, b, bits), self.compare("eq", a.b, b, bits))
         if isinstance(a, Pointer) or isinstance(b, Pointer):
             raise NotProven("a comparison of pointers")
         if predicate[0] == "s":
@@ -268,6 +271,13 @@ class Execution:
         condition, a, b = (self.value(frame, operand) for operand in i.operands)
         if i.operands[0].type.kind == "vector":
             return [self.chosen(*row) for row in zip(condition, a, b)]
+        if i.operands[1].type.bits == 1 and i.operands[1].type.kind == "int":
+            # A conjunction or a disjunction.
+            condition, a, b = (self.bit(x) for x in (condition, a, b))
+            if isinstance(b, int) and b == 0:
+                return conditions.conjunction(condition, a)
+            if isinstance(a, int) and a == 1:
+                return conditions.disjunction(condition, b)
         return self.chosen(condition, a, b)
 
     def chosen(self, condition, a, b):

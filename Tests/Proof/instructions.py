@@ -146,6 +146,23 @@ def least(machine, a, b):
     return [ordered(x, y)[0] for x, y in zip(a, b)]
 
 
+@model("llvm.umin.i64")
+def least_word(machine, a, b):
+    return ordered(a, b)[0]
+
+
+@model("llvm.usub.sat.i64")
+def saturated_difference(machine, a, b):
+    if a.number is None or b.number is None:
+        raise NotProven("a saturated difference of unknown words")
+    return Word.constant(max(0, a.number - b.number))
+
+
+@model("llvm.trap")
+def stop(machine):
+    raise NotProven("the program stops")
+
+
 def ordered(a, b):
     if UNKNOWN in (a, b):
         return UNKNOWN, UNKNOWN

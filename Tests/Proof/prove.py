@@ -1,5 +1,6 @@
 """Proves the signature engines, function by function. `script/prove --help` says how."""
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,8 +17,10 @@ from numbers384 import Numbers
 from pairs import Pairs
 from polynomials import NotProven
 from portable import FIELDS, FILES, Portable, digits
+from reading import prove_reading
 from signatures import Signatures
 from sums import Sums
+from tables import prove_tables
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # What the proof does not show.
@@ -82,14 +85,33 @@ class Prover:
         """The types of fields and scalars, with the optimisation of the release build."""
         folder, own = self.sources / "AssayCurves", ROOT / "Tests" / "Proof"
         files = [path for pattern in FILES for path in sorted(folder.glob(pattern))]
-        header = self.sources / "CAssayP256" / "include" / "assay_p256.h"
+        return self.swift(["CAssayP256/include/assay_p256.h"], [
+            *files, own / "Digits.swift", own / "Formulas.swift"])
+
+    @property
+    def run_module(self):
+        if "run" not in self.modules:
+            self.modules["run"] = self.compiled_run()
+        return self.modules["run"]
+
+    def compiled_run(self):
+        """All of AssayCurves, with the fields of Fields.swift."""
+        folder, own = self.sources / "AssayCurves", ROOT / "Tests" / "Proof"
+        files = [path for path in sorted(folder.glob("*/*.swift"))
+                 if not re.fullmatch(r"P\d+(Field|Order)", path.stem)]
+        headers = ("CAssayP256/include/assay_p256.h", "CAssayP384/include/assay_p384.h")
+        return self.swift(headers, [*files, own / "Fields.swift", own / "Entries.swift"])
+
+    def swift(self, headers, files):
+        """Compiles with the optimisation of the release build."""
         with tempfile.TemporaryDirectory() as scratch:
-            Path(scratch, "module.modulemap").write_text(
-                f'module CAssayP256 {{ header "{header}" export * }}')
+            Path(scratch, "module.modulemap").write_text("\n".join(
+                f'module {Path(header).parts[0]} {{ header "{self.sources / header}" export * }}'
+                for header in headers))
             text = subprocess.run(
                 [Path(self.clang).parent / "swiftc", "-O", "-wmo", "-emit-ir",
                  "-swift-version", "6", "-package-name", "assay", "-module-name", "AssayCurves",
-                 "-I", scratch, *files, own / "Digits.swift", own / "Formulas.swift", "-o", "-"],
+                 "-I", scratch, *files, "-o", "-"],
                 check=True, capture_output=True, text=True).stdout
         return Module(text)
 
@@ -152,6 +174,12 @@ class Prover:
         for words, window_bits in ((4, 10), (6, 8)):
             yield from digits(self.swift_module, words, window_bits)
 
+    def tables(self):
+        yield from prove_tables(self.run_module)
+
+    def reading(self):
+        yield from prove_reading(self.run_module)
+
     @staticmethod
     def several(proof, *names):
         for name in names:
@@ -177,6 +205,8 @@ PARTS = {
     "portable-field": "Swift's operations on field elements and scalars of P-256 and P-384",
     "portable-formulas": "Swift's generic formulas, shared inversion and comparison with r",
     "digits": "the recoding of scalars to the digits of tables",
+    "tables": "the tables of multiples of the generator and of keys",
+    "reading": "the point of a key, r, s and the digest from octets; P-384's comparison with r",
     "p384-field": "operations on field elements of P-384",
     "p384-points": "doubles and sums of points of P-384",
 }
