@@ -358,6 +358,15 @@ def remainder(arithmetic, a, b, bits):
     raise NotProven("a remainder")
 
 
+def of_natural(operation):
+    """A division with signs, of known numbers without one."""
+    def execute(arithmetic, a, b, bits):
+        if a.number is None or b.number is None or max(a.number, b.number) >> bits - 1:
+            raise NotProven("a division with signs")
+        return operation(arithmetic, a, b, bits)
+    return execute
+
+
 def by_count(shift):
     def execute(arithmetic, a, b, bits):
         if b.number is None or b.number >= bits:
@@ -371,4 +380,5 @@ SCALARS = {
     "and": Arithmetic.conjunction, "or": Arithmetic.disjunction, "xor": Arithmetic.exclusive,
     "shl": by_count(Arithmetic.shift_left), "lshr": by_count(Arithmetic.shift_right),
     "ashr": by_count(Arithmetic.shift_right_signed), "udiv": divided, "urem": remainder,
+    "sdiv": of_natural(divided), "srem": of_natural(remainder),
 }

@@ -11,6 +11,7 @@ import processor
 from decisions import Decisions
 from fields import P256, P384
 from generic import Generic
+from inverse import prove_inverse
 from llvm import Module
 from mutants import attempt_all, read_list
 from numbers384 import Numbers
@@ -102,7 +103,18 @@ class Prover:
         headers = ("CAssayP256/include/assay_p256.h", "CAssayP384/include/assay_p384.h")
         return self.swift(headers, [*files, own / "Fields.swift", own / "Entries.swift"])
 
-    def swift(self, headers, files):
+    @property
+    def inverse_module(self):
+        if "inverse" not in self.modules:
+            folder, own = self.sources / "AssayCurves", ROOT / "Tests" / "Proof"
+            # Each function by itself: Swift optimises without inlining, and LLVM not at all.
+            self.modules["inverse"] = self.swift([], [
+                *sorted(folder.glob("Field/*.swift")), folder / "P384" / "Words6.swift",
+                own / "Inverse.swift"], "-Xllvm", "-sil-inline-never-functions=ModularInverse",
+                "-Xfrontend", "-disable-llvm-optzns")
+        return self.modules["inverse"]
+
+    def swift(self, headers, files, *options):
         """Compiles with the optimisation of the release build."""
         with tempfile.TemporaryDirectory() as scratch:
             Path(scratch, "module.modulemap").write_text("\n".join(
@@ -111,7 +123,7 @@ class Prover:
             text = subprocess.run(
                 [Path(self.clang).parent / "swiftc", "-O", "-wmo", "-emit-ir",
                  "-swift-version", "6", "-package-name", "assay", "-module-name", "AssayCurves",
-                 "-I", scratch, *files, "-o", "-"],
+                 "-I", scratch, *options, *files, "-o", "-"],
                 check=True, capture_output=True, text=True).stdout
         return Module(text)
 
@@ -177,6 +189,9 @@ class Prover:
     def tables(self):
         yield from prove_tables(self.run_module)
 
+    def inverse(self):
+        yield from prove_inverse(self.inverse_module)
+
     def reading(self):
         yield from prove_reading(self.run_module)
 
@@ -206,6 +221,7 @@ PARTS = {
     "portable-formulas": "Swift's generic formulas, shared inversion and comparison with r",
     "digits": "the recoding of scalars to the digits of tables",
     "tables": "the tables of multiples of the generator and of keys",
+    "inverse": "the inverse of one number by division steps",
     "reading": "the point of a key, r, s and the digest from octets; P-384's comparison with r",
     "p384-field": "operations on field elements of P-384",
     "p384-points": "doubles and sums of points of P-384",

@@ -86,6 +86,10 @@ class Space:
         cell = self.cells.get(offset)
         if cell is not None and cell[0] == size:
             return cell[1]
+        if cell is not None and cell[0] > size and hasattr(cell[1], "low_part"):
+            return cell[1].low_part(size)
+        if size == 16 and cell is not None and hasattr(cell[1], "with_high"):
+            return cell[1].with_high(self.read(offset + 8, 8))
         return int.from_bytes(self.octets(offset, size), "little")
 
     def octets(self, offset, size):
