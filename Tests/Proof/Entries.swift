@@ -147,3 +147,100 @@ package func provenOutcome384(
     case .undecided: 2
     }
 }
+
+/// Verifies signatures of 32 octets each for digest, r and s. Outcomes: 0 fails, 1 holds, 2 undecided.
+@_silgen_name("proven_batch") @inline(never)
+package func provenBatch(
+    _ arithmetic: Int, _ tables: UnsafePointer<UnsafeRawPointer>, _ octets: UnsafeRawPointer,
+    _ count: Int, _ outcomes: UnsafeMutablePointer<UInt8>
+) {
+    let batch = P256Verification(
+        capacity: count, arithmetic: arithmetic == 0 ? .portable : arithmetic == 1 ? .avx2 : .ifma)
+    for index in 0..<count {
+        let start = unsafe (octets + 96 * index).assumingMemoryBound(to: UInt8.self)
+        let table = unsafe Unmanaged<FixedBaseTable<P256>>.fromOpaque(tables[index])
+        unsafe batch.append(
+            table.takeUnretainedValue(),
+            digest: UnsafeBufferPointer(start: start, count: 32).span,
+            r: UnsafeBufferPointer(start: start + 32, count: 32).span,
+            s: UnsafeBufferPointer(start: start + 64, count: 32).span)
+    }
+    batch.verify()
+    for index in 0..<count {
+        unsafe outcomes[index] =
+            switch batch.outcome(index) {
+            case .fails: 0
+            case .holds: 1
+            case .undecided: 2
+            }
+    }
+}
+
+/// Verifies a signature on P-384: 48 octets each. 3 is nil.
+@_silgen_name("proven_one_with_table") @inline(never)
+package func provenOneWithTable(_ table: UnsafeRawPointer, _ octets: UnsafeRawPointer) -> Int {
+    let start = unsafe octets.assumingMemoryBound(to: UInt8.self)
+    let table = unsafe Unmanaged<FixedBaseTable<P384>>.fromOpaque(table).takeUnretainedValue()
+    let holds = unsafe P384Verification.verifies(
+        table, digest: UnsafeBufferPointer(start: start, count: 48).span,
+        r: UnsafeBufferPointer(start: start + 48, count: 48).span,
+        s: UnsafeBufferPointer(start: start + 96, count: 48).span)
+    return holds == nil ? 3 : holds! ? 1 : 0
+}
+
+@_silgen_name("proven_one_without_table") @inline(never)
+package func provenOneWithoutTable(_ key: UnsafeRawPointer, _ octets: UnsafeRawPointer) -> Int {
+    let start = unsafe octets.assumingMemoryBound(to: UInt8.self)
+    let key = unsafe key.assumingMemoryBound(to: UInt8.self)
+    let holds = unsafe P384Verification.verifies(
+        key: UnsafeBufferPointer(start: key, count: 97).span,
+        digest: UnsafeBufferPointer(start: start, count: 48).span,
+        r: UnsafeBufferPointer(start: start + 48, count: 48).span,
+        s: UnsafeBufferPointer(start: start + 96, count: 48).span)
+    return holds == nil ? 3 : holds! ? 1 : 0
+}
+
+@_silgen_name("proven_affine_sum_p256") @inline(never)
+package func provenAffineSum256(
+    _ point: UnsafeMutableRawPointer, _ other: UnsafeRawPointer, _ slope: UnsafeRawPointer
+) {
+    let point = unsafe point.assumingMemoryBound(to: AffinePoint<P256>.self)
+    unsafe point.pointee = unsafe point.pointee.sum(
+        other.assumingMemoryBound(to: AffinePoint<P256>.self).pointee,
+        slope: slope.assumingMemoryBound(to: P256Field.self).pointee)
+}
+
+@_silgen_name("proven_affine_sum_p384") @inline(never)
+package func provenAffineSum384(
+    _ point: UnsafeMutableRawPointer, _ other: UnsafeRawPointer, _ slope: UnsafeRawPointer
+) {
+    let point = unsafe point.assumingMemoryBound(to: AffinePoint<P384>.self)
+    unsafe point.pointee = unsafe point.pointee.sum(
+        other.assumingMemoryBound(to: AffinePoint<P384>.self).pointee,
+        slope: slope.assumingMemoryBound(to: P384Field.self).pointee)
+}
+
+@_silgen_name("proven_extended_sum_p256") @inline(never)
+package func provenExtendedSum256(_ point: UnsafeMutableRawPointer, _ other: UnsafeRawPointer) {
+    let point = unsafe point.assumingMemoryBound(to: ExtendedJacobianPoint<P256>.self)
+    unsafe point.pointee = unsafe point.pointee.adding(
+        other.assumingMemoryBound(to: AffinePoint<P256>.self).pointee)
+}
+
+@_silgen_name("proven_extended_sum_p384") @inline(never)
+package func provenExtendedSum384(_ point: UnsafeMutableRawPointer, _ other: UnsafeRawPointer) {
+    let point = unsafe point.assumingMemoryBound(to: ExtendedJacobianPoint<P384>.self)
+    unsafe point.pointee = unsafe point.pointee.adding(
+        other.assumingMemoryBound(to: AffinePoint<P384>.self).pointee)
+}
+
+@_silgen_name("proven_jacobian_double_p384") @inline(never)
+package func provenJacobianDouble384(_ point: UnsafeMutableRawPointer) {
+    unsafe point.assumingMemoryBound(to: JacobianPoint<P384>.self).pointee.double()
+}
+
+@_silgen_name("proven_jacobian_sum_p384") @inline(never)
+package func provenJacobianSum384(_ point: UnsafeMutableRawPointer, _ other: UnsafeRawPointer) {
+    unsafe point.assumingMemoryBound(to: JacobianPoint<P384>.self).pointee.add(
+        other.assumingMemoryBound(to: AffinePoint<P384>.self).pointee)
+}

@@ -23,3 +23,14 @@ package func provenInversion6(_ modulus: UnsafeRawPointer, _ result: UnsafeMutab
     unsafe result.assumingMemoryBound(to: ModularInverse<7>.self).pointee =
         ModularInverse(modulus: modulus)
 }
+
+@_silgen_name("proven_form") @inline(never)
+package func provenForm(_ scalar: Words6, _ digits: UnsafeMutablePointer<Int8>) {
+    unsafe NonAdjacentForm.write(scalar, to: digits)
+}
+
+@_silgen_name("proven_bits_1") @inline(never)
+package func provenBits1(_ scalar: Words6, _ start: Int) -> Int { scalar.bits(1, from: start) }
+
+@_silgen_name("proven_bits_5") @inline(never)
+package func provenBits5(_ scalar: Words6, _ start: Int) -> Int { scalar.bits(5, from: start) }

@@ -24,13 +24,9 @@ class Number(Opaque):
         self.element, self.position = element, position
 
 
-def is_same(a, b):
-    return a is b
-
-
 class Algebra:
     """The terms of all fields. Only these rules are used: 0 and 1 are neutral, sums and products
-    commute, and 1 / (a b) times b is 1 / a, for elements that are noted as not 0."""
+    commute, 1 / (a b) times b is 1 / a, and 1 / a times a b is b, for elements that are noted as not 0."""
 
     def __init__(self):
         self.terms, self.elements, self.divisors = {}, [], {}
@@ -78,6 +74,9 @@ class Algebra:
                 rest = self.without(self.elements[x.node[1]], y)
                 if rest is not None:
                     return self.invert(rest)
+                rest = self.without(y, self.elements[x.node[1]])
+                if rest is not None:
+                    return rest
         return self.term(a.modulus, "multiply", *sorted((a.index, b.index)))
 
     def without(self, product, factor):
@@ -97,17 +96,6 @@ class Algebra:
         self.divisors[a.index] = a
         return self.term(a.modulus, "invert", a.index)
 
-    def factors(self, element, known):
-        """The factors of a product, down to those that are known."""
-        pending, found = [element], []
-        while pending:
-            one = pending.pop()
-            if one.index in known or one.node[0] != "multiply":
-                found.append(one)
-            else:
-                pending += [self.elements[at] for at in one.node[1:]]
-        return found
-
     def require_divisors(self, known, claim):
         """That all that was inverted is a product of elements that are known not to be 0."""
         checked = set()
@@ -115,7 +103,8 @@ class Algebra:
             pending = [element]
             while pending:
                 one = pending.pop()
-                if one.index in known or one.index in checked or one.node == ("constant", 1):
+                if (one.index in known or one.index in checked
+                        or one.node[0] == "constant" and one.node[1]):
                     continue
                 checked.add(one.index)
                 if one.node[0] != "multiply":

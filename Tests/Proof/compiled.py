@@ -61,16 +61,23 @@ class Compiled:
             "__swift_instantiateConcreteTypeFromMangledName": lambda a: Place(Space("type")),
             "swift_initStackObject": lambda kind, place: place,
             "swift_initStaticObject": lambda kind, place: place,
-            "swift_release": nothing, "swift_retain": lambda a: a, "swift_once": self.once,
+            "swift_getWitnessTable": lambda *a: Place(Space("witness table")),
+            "swift_stdlib_isStackAllocationSafe": lambda size, alignment: 0,
+            "swift_beginAccess": nothing, "swift_endAccess": nothing, "swift_release": nothing, "swift_retain": lambda a: a, "swift_once": self.once,
             "swift_slowAlloc": lambda size, alignment: Place(Space("buffer", size)),
             "swift_slowDealloc": nothing, "swift_deallocClassInstance": nothing,
             "swift_allocObject": lambda kind, size, alignment: Place(Space("object", size)),
             "swift_setDeallocating": nothing, "swift_isUniquelyReferenced_nonNull_native":
                 lambda a: 1}
-        for name in module.functions:
-            if "_consumeAndCreateNew" in name:
-                found[name] = grown
         self.runner = Runner(module, found | externals)
+        self.runner.by_part |= {
+            "_consumeAndCreateNew": grown, "_createNewBuffer": grown_in_place,
+            "VMa": lambda *a: (Place(Space("type")), 0),
+            "_makeUniqueAndReserveCapacityIfNot": nothing,
+            "_appendElementAssumeUniqueAndCapacity": appended}
+        empty = self.runner.global_place("@_swiftEmptyArrayStorage")
+        for at in (0, 8, 16, 24):
+            store(plus(empty, at), 8, 0)
 
     def call(self, name, *arguments):
         try:
@@ -107,7 +114,9 @@ class Compiled:
             raise NotProven("a word that is no element is used as one")
         count = 6 if element.modulus in MODULI[2:] else 4
         for i in range(count):
-            store(plus(words, 8 * i), 8, self.words_of(element, i))
+            word = (element.node[1] >> 64 * i & (1 << 64) - 1 if element.node[0] == "constant"
+                    else self.words_of(element, i))
+            store(plus(words, 8 * i), 8, word)
 
     def is_zero(self, element):
         if element.node[0] == "constant":
@@ -142,9 +151,22 @@ def nothing(*arguments):
     return None
 
 
+# Arrays of the standard library: a count at 16, twice the capacity at 24, and elements from 32 on.
+
+def grown_in_place(is_unique, minimum, for_append, array):
+    store(array, 8, grown(is_unique, minimum, for_append, load(array, 8)))
+
+
+def appended(count, element, array):
+    buffer = load(array, 8)
+    store(plus(buffer, 16), 8, count + 1)
+    store(plus(buffer, 32 + 8 * count), 8, element)
+
+
 def grown(is_unique, minimum, for_append, buffer, *rest):
     """The standard library's: a larger array with the same elements."""
     capacity = load(plus(buffer, 24), 8) >> 1
+    buffer = Place(buffer.object)
     new, end = Place(Space("array")), max(
         at + cell[0] for at, cell in buffer.object.cells.items())
     copy(new, buffer, end - buffer.offset)

@@ -16,6 +16,8 @@ class Execution:
     """What a machine does for each instruction."""
 
     def execute_alloca(self, frame, i):
+        if i.count is not None:
+            raise NotProven("an object of unknown size on the stack")
         return Pointer(Memory(i.result, i.type.size))
 
     def execute_load(self, frame, i):

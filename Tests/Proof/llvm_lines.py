@@ -163,7 +163,7 @@ class Line:
                 self.at += 2
             elif re.fullmatch(r"[a-z_]+", token) and token not in (
                     "true", "false", "undef", "poison", "null", "zeroinitializer", "splat",
-                    "getelementptr", "inttoptr"):
+                    "getelementptr", "inttoptr", "ptrtoint"):
                 self.next()
                 self.skip_parentheses()
             else:
@@ -185,6 +185,13 @@ class Line:
             return Operand(type, "global", token, byval)
         if token == "getelementptr":
             return self.constant_address(byval)
+        if token in ("inttoptr", "ptrtoint"):
+            self.expect("(")
+            inner = self.operand()
+            self.expect("to")
+            self.type()
+            self.expect(")")
+            return Operand(type, inner.kind, inner.value, byval, inner.offset)
         if token in ("undef", "poison") or token[0] == "!":
             return Operand(type, "constant", None, byval)
         if token in ("true", "false"):

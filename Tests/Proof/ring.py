@@ -4,7 +4,8 @@ from fractions import Fraction
 from math import ceil, floor
 
 from polynomials import NotProven, Polynomial, Variable
-from running import ORDER, PLAIN, SPECIAL, Runner, Translation, signed
+from running import Runner, signed
+from translation import ORDER, PLAIN, SPECIAL, Translation
 
 
 class Residue:
@@ -338,7 +339,9 @@ class RingTranslation(Translation):
 
 
 class RingRunner(Runner):
-    translation = RingTranslation
+    @staticmethod
+    def translation():
+        return RingTranslation
 
     def __init__(self, module, externals, ring):
         super().__init__(module, externals)
