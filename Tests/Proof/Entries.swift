@@ -148,7 +148,8 @@ package func provenOutcome384(
     }
 }
 
-/// Verifies signatures of 32 octets each for digest, r and s. Outcomes: 0 fails, 1 holds, 2 undecided.
+/// Verifies signatures: digest, r and s, of 32 octets each. An outcome: 0 fails, 1 holds, 2
+/// undecided.
 @_silgen_name("proven_batch") @inline(never)
 package func provenBatch(
     _ arithmetic: Int, _ tables: UnsafePointer<UnsafeRawPointer>, _ octets: UnsafeRawPointer,

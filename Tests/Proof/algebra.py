@@ -26,7 +26,8 @@ class Number(Opaque):
 
 class Algebra:
     """The terms of all fields. Only these rules are used: 0 and 1 are neutral, sums and products
-    commute, 1 / (a b) times b is 1 / a, and 1 / a times a b is b, for elements that are noted as not 0."""
+    commute, 1 / (a b) times b is 1 / a, and 1 / a times a b is b, for divisors that
+    are noted as not 0."""
 
     def __init__(self):
         self.terms, self.elements, self.divisors = {}, [], {}

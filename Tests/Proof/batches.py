@@ -193,7 +193,8 @@ class Portable(Batch):
         wanted = [FAILS if at in off else outcome for at, outcome in enumerate(wanted)]
         require(found == wanted, "an outcome is that of another signature")
         self.algebra.require_divisors(
-            (self.differences - self.zeros) | self.other_divisors(), "a number is inverted that can be 0")
+            (self.differences - self.zeros) | self.other_divisors(),
+            "a number is inverted that can be 0")
         asked_of = [element for element in self.run.tested if not self.is_of_pair(element)]
         require(len(asked_of) == len(asked) and all(a is b for a, b in zip(asked_of, asked)),
                 "another sum is compared, or with another number")

@@ -1,4 +1,4 @@
-"""The inverse of one number (ModularInverse): its matrices applied to whole numbers, and its end."""
+"""The inverse of one number (ModularInverse): its matrices applied to numbers, and its end."""
 from fractions import Fraction
 from itertools import product
 
@@ -192,8 +192,9 @@ class Inverse(Steps):
                "below M")
         yield f"{name}.normalized: d or -d modulo M, from 0 to M - 1"
         self.whole()
-        yield (f"{name}.inverse: begins with f = M, g = a, d = 0, e = 1, ends for g = 0 and returns "
-               "d, or -d for f < 0: so d a = f and e a = g modulo M, and d a = 1 for f = 1 or -1")
+        yield (f"{name}.inverse: begins with f = M, g = a, d = 0, e = 1, ends for g = 0 and "
+               "returns d, or -d for f < 0: so d a = f and e a = g modulo M, and d a = 1 for f = 1 "
+               "or -1")
 
 
 def prove_inverse(module):

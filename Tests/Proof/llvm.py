@@ -3,7 +3,8 @@ import re
 
 from llvm_lines import VOID, Function, Instruction, Line
 
-FLAGS = {"atomic", "nuw", "nsw", "exact", "disjoint", "nneg", "inbounds", "samesign", "volatile", "fast",
+FLAGS = {"atomic", "nuw", "nsw", "exact", "disjoint", "nneg", "inbounds", "samesign", "volatile",
+         "fast",
          "nusw", "trunc_ignored", "tail", "musttail", "notail", "inrange"}
 BINARY = {"add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "udiv", "urem", "fadd",
           "fmul", "fsub", "sdiv", "srem"}

@@ -62,7 +62,8 @@ class SwiftFields(Fields):
 # The names of operators in symbols.
 SYMBOLS = {"multiplied": "V1moiyA2C_ACtFZ", "squared": "V7squaredACyF", "added": "V1poiyA2C_ACtFZ",
            "subtracted": "V1soiyA2C_ACtFZ", "init": "VyAcA6Words4VcfC",
-           "inverted": "V8invertedACyF", "number": "V6numberAA6Words4Vvg", "product": "V7productyAA6Words4VAFF"}
+           "inverted": "V8invertedACyF", "number": "V6numberAA6Words4Vvg",
+           "product": "V7productyAA6Words4VAFF"}
 
 
 class Portable:

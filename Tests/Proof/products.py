@@ -297,15 +297,15 @@ def prove_products(module, forms):
     yield ("ECDSAWithoutTable: u2 = r / s times the key by its form's digits, doubles and odd "
            "multiples, in C and in Swift; then u1 = e / s of the generator's table; x and Z^2 are "
            "compared with r")
-    yield ("VariableBaseProduct: multiple i is (2 i + 1) P: sums of 2 P on the curve on which it is "
-           "affine, and back; what is inverted is Z of a double or of a sum")
+    yield ("VariableBaseProduct: multiple i is (2 i + 1) P: sums of 2 P on the curve on which it "
+           "is affine, and back; what is inverted is Z of a double or of a sum")
     scalars = digit_scalars(P384)
     for at, (u1, u2) in enumerate(zip(scalars, reversed(scalars))):
         one = signature(P384, chosen, u1, u2)
         if u2:
             Single(module, tables, algebra, 1).check(one, outcomes[at % 3])
-    yield ("ECDSAWithTable: the sum of the points of u2's digits and u1's, for every digit in every "
-           "window, is compared with r")
+    yield ("ECDSAWithTable: the sum of the points of u2's digits and u1's, for every digit in "
+           "every window, is compared with r")
     for at in range(4):
         OneOfBatch(module, tables, algebra).check(
             [signature(P384, chosen)], [outcomes[at % 3]], [(0, 4)] if at == 3 else ())

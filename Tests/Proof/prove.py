@@ -115,7 +115,8 @@ class Prover:
             self.modules["inverse"] = self.swift([], [
                 *sorted(folder.glob("Field/*.swift")), folder / "P384" / "Words6.swift",
                 folder / "Point" / "NonAdjacentForm.swift",
-                folder / "Point" / "SignedDigits.swift", own / "Inverse.swift"], "-Xllvm", "-sil-inline-never-functions=ModularInverse",
+                folder / "Point" / "SignedDigits.swift", own / "Inverse.swift"],
+                "-Xllvm", "-sil-inline-never-functions=ModularInverse",
                 "-Xfrontend", "-disable-llvm-optzns")
         return self.modules["inverse"]
 

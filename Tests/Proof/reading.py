@@ -1,5 +1,5 @@
-"""What is read of octets: the point of a key, the numbers of a signature and its digest. And P-384's
-comparison with r."""
+"""What is read of octets: the point of a key, the numbers of a signature and its digest. And
+P-384's comparison with r."""
 from algebra import Algebra, Element
 from compiled import CURVES, MODULI
 from decisions import FAILS, HOLDS, UNDECIDED
@@ -272,8 +272,9 @@ class Reading:
         require(found == {FAILS, HOLDS, UNDECIDED}, "an outcome is impossible")
         n, p = self.curve.order, self.curve.field
         require(n < p < 2 * n, "x mod n is another number than x or x - n")
-        yield (f"{self.curve.name.upper()}: ECDSAOutcome.comparing: undecided for ZZ = 0; otherwise "
-               f"holds for x = r, or for x = r + n < p, and for nothing else ({paths} paths)")
+        yield (f"{self.curve.name.upper()}: ECDSAOutcome.comparing: undecided for ZZ = 0; "
+               "otherwise holds for x = r, or for x = r + n < p, and for nothing else "
+               f"({paths} paths)")
 
     def check_outcome(self, machine, outcome, r, x, zz):
         n, p, arithmetic = self.curve.order, self.curve.field, machine.arithmetic

@@ -48,14 +48,16 @@ class Steps:
 
         def decide(predicate, polynomial):
             if predicate == "eq":
+                # Whether no steps are left.
+                ring.asked.append(polynomial)
                 return answers.pop(0)
             return ring.free.pop(0) if ring.free else 0
 
-        ring.decide, ring.free = decide, []
+        ring.decide, ring.free, ring.asked = decide, [], []
         ring.at_loop = lambda function, state: at_loop(ring, state)
         memory = Place(Space("delta", 8))
         store(memory, 8, delta)
-        f, g = (Ring.variable(name, 0, (1 << LIMB) - 1) for name in "fg")
+        f, g = ring.operands = [Ring.variable(name, 0, (1 << LIMB) - 1) for name in "fg"]
         result = self.run("matrix", ring, memory, Residue(f, 64), Residue(g, 64))
         return ring, f, g, result, load(memory, 8)
 
@@ -63,36 +65,30 @@ class Steps:
         """The state at the first begin of the loop: the roles of its parts."""
         delta, found = Ring.variable("delta", -FAR, FAR), []
 
-        def note(ring, state):
+        def keep(ring, state):
+            self.ring = ring
             found.extend(polynomial(value) for value in state)
             raise Stop
-
-        ring = None
-
-        def keep(one, state):
-            nonlocal ring
-            ring = one
-            note(one, state)
 
         try:
             self.call_matrix([0], keep, Residue(delta, 64))
         except Stop:
             pass
         require(len(found) == len(ROLES), "the loop has another state")
+        ring = self.ring
         (_, parts, z), (_, shifted, by, h) = ring.counts
-        g = polynomial(parts[0])
-        require(parts[1] == END - (1 << LIMB) and shifted == g and by == z,
+        f, g = ring.operands
+        require(polynomial(parts[0]) == g and parts[1] == END - (1 << LIMB) and shifted == g
+                and by == z and ring.asked == [LIMB - z],
                 "zeros are counted of another number than g's low bits")
         power = ring.powers[z.key]
-        wanted = {"f": None, "g": h, "u": power, "v": 0, "q": 0, "r": 1, "delta": delta + z,
+        wanted = {"f": f, "g": h, "u": power, "v": 0, "q": 0, "r": 1, "delta": delta + z,
                   "left": LIMB - z}
         candidates = []
         for order in permutations(range(len(ROLES))):
             roles = dict(zip(ROLES, order))
-            if all(value is None or found[roles[role]] == lifted(value)
-                   for role, value in wanted.items()):
-                if found[roles["f"]] not in [lifted(v) for v in (0, 1)]:
-                    candidates.append(roles)
+            if all(found[roles[role]] == lifted(value) for role, value in wanted.items()):
+                candidates.append(roles)
         require(candidates, "the loop begins in another state")
         return candidates
 
@@ -102,7 +98,8 @@ class Steps:
         ring, _, g, result, after = self.call_matrix([1], None, Residue(delta, 64))
         ((_, parts, z), *_) = ring.counts
         power = ring.powers[z.key]
-        require(polynomial(parts[0]) == g and parts[1] == END - (1 << LIMB),
+        require(polynomial(parts[0]) == g and parts[1] == END - (1 << LIMB)
+                and ring.asked == [LIMB - z],
                 "zeros are counted of another number than g's low bits")
         require([polynomial(x) for x in result] == [power, lifted(0), lifted(0), lifted(1)],
                 "the matrix of 62 halvings is another one")
@@ -149,8 +146,6 @@ class Steps:
             ring.counts.clear()
             ring.residues.clear()
             ring.free = [free]
-            turns.append(ring)
-            turns.pop()
             self.ring = ring
             values = [None] * len(ROLES)
             for role, at in roles.items():
@@ -180,6 +175,9 @@ class Steps:
         kept, other = [old["f"], old["u"], old["v"]], [old["g"], old["q"], old["r"]]
         if is_swapped:
             kept, other, delta = other, [-x for x in kept], -delta
+        # With s steps done, |u| + |v| and |q| + |r| are at most 2^s. The rows are then at most
+        # 2^s T and 2^s + (2^b - 1) 2^s, and z is at least b, because 2^b divides g + w f. b steps
+        # of Bernstein and Yang with one f add w f, and the others halve.
         # The multiple of the kept row: w in [0, 2^b).
         require(len(ring.residues) == 1, "there is no one multiple")
         ((key, (source, bits)),) = ring.residues.items()
@@ -202,6 +200,7 @@ class Steps:
         for name, wanted in zip("uvqr", rows):
             require(congruent(new[name], wanted), f"{name} is another number")
         require(congruent(new["delta"], delta + z), "delta is another number")
+        require(congruent(ring.asked[-1], left - z), "the loop ends after other steps")
         determinant = new["u"] * new["r"] - new["v"] * new["q"]
         require(congruent(determinant, power * (old["u"] * old["r"] - old["v"] * old["q"])),
                 "the determinant is another one")

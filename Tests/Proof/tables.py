@@ -59,8 +59,8 @@ class Tables:
                "ExtendedJacobianPoint.doubled, with x = X / ZZ and y = Y / ZZZ")
         yield (f"{name}: all {len(entries)} points: that of window w and digit d is d times the "
                "window's first, by the chord or the tangent of two smaller multiples")
-        yield (f"{name}: what is inverted is not 0: x of two different multiples whose sum is below "
-               "the order, 2 y, and ZZZ of a double")
+        yield (f"{name}: what is inverted is not 0: x of two different multiples whose sum is "
+               "below the order, 2 y, and ZZZ of a double")
         if curve.name == "p256":
             yield f"{name}: with k doublings each coordinate is 2^k times as large, for k = 4 and 5"
 
