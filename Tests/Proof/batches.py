@@ -271,8 +271,8 @@ class Pairs(Portable):
         first = self.indices(first, count)
         self.pairs = [tuple(self.point(points, i + at) for at in (0, 1)) for i in first]
         self.first = first
-        room = products.object.size
-        require(products.offset == 0 and room >= -(-count // 4) * 288, "products have no room")
+        require(products.offset == 0 and products.object.size >= -(-count // 4) * 288,
+                "products have no space")
         self.products = []
         for slot in range(4):
             of_slot = tuple(x.index for pair in self.pairs[slot::4] for point in pair

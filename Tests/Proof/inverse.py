@@ -69,8 +69,8 @@ class Inverse(Steps):
             self.limit(ring, combination, modulus)
             ring.multiples.append(a * f_limbs[0] + b * g_limbs[0])
         self.run("apply", ring, *(Residue(x, 64) for x in matrix), f, g)
-        for place, combination in zip((f, g), wanted):
-            total = self.total(ring, place)
+        for number, combination in zip((f, g), wanted):
+            total = self.total(ring, number)
             require(total.scaled(1 << LIMB) == combination, "f or g is another number")
             low, high = ring.bounds(total)
             require(-modulus <= low and high <= modulus, "f or g can be more than the modulus")
@@ -91,8 +91,8 @@ class Inverse(Steps):
             ring.modulo = True
             self.run("modulo", ring, *(Residue(x, 64) for x in matrix), *places,
                      self.inversion(modulus))
-            for place, (a, b) in zip(places, ((u, v), (q, r))):
-                total = self.total(ring, place)
+            for number, (a, b) in zip(places, ((u, v), (q, r))):
+                total = self.total(ring, number)
                 change = total.scaled(1 << LIMB) - a * totals[0] - b * totals[1]
                 require(all(Fraction(c).denominator == 1 and c % modulus == 0
                             for c in change.terms.values()), "d or e is another number")

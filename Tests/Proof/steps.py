@@ -115,8 +115,8 @@ class Steps:
                 problem = one
                 continue
             yield (f"ModularInverse<{self.count}>.Matrix: one turn of the loop, for all states "
-                   f"({cases} cases): it is the next division steps of (delta, f, g), as many as "
-                   "it counts; 2^s f = u f0 + v g0, 2^s g = q f0 + r g0 and u r - v q = 2^s stay "
+                   f"({cases} cases): it makes the next division steps of (delta, f, g) that it "
+                   "counts; 2^s f = u f0 + v g0, 2^s g = q f0 + r g0 and u r - v q = 2^s stay "
                    "true after s steps")
             yield (f"ModularInverse<{self.count}>.Matrix: |u| + |v| and |q| + |r| are at most 2^s; "
                    "each turn makes at least one step, and 62 in all")
