@@ -322,3 +322,14 @@ def digit_scalars(curve):
             curve.window_bits * (curve.windows - 1))
         found.append(min(max(scalar, 0), (1 << curve.bits) - 1))
     return found
+
+
+def out_of_range(curve, chosen):
+    """r is 0, s is 0, and r is the order. Then e, 0 and 1 are taken for u1, u2 and s."""
+    found = []
+    for at, value in ((1, 0), (2, 0), (1, curve.order)):
+        numbers = list(signature(curve, chosen))
+        numbers[3], numbers[4] = numbers[0], 0
+        numbers[at] = value
+        found.append(tuple(numbers))
+    return found

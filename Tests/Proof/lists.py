@@ -2,7 +2,8 @@
 import random
 
 from algebra import Algebra
-from batches import FORM, P256, Batch, Pairs, Portable, Table, digit_scalars, digits_of, signature
+from batches import (
+    FORM, P256, Batch, Pairs, Portable, Table, digit_scalars, digits_of, out_of_range, signature)
 from decisions import FAILS, HOLDS, UNDECIDED
 from polynomials import NotProven
 from running import Place, Space, load, plus, store
@@ -111,7 +112,7 @@ def prove_batches(module):
            "x and ZZ of a signature's sum are compared with its own r")
     yield ("SumTrees (portable): two points of a pair with one x make their signature undecided, "
            "and no other; so does a list without points")
-    wrong = out_of_range(chosen)
+    wrong = out_of_range(P256, chosen)
     Portable(module, P256, tables, algebra).check(wrong + some(1), [HOLDS] * 4, (), range(3))
     algebra = Algebra()
     tables = [Table(algebra, P256, name, FORM) for name in ("G", "Q0", "Q1")]
@@ -130,14 +131,3 @@ def prove_batches(module):
     yield "ECDSABatch: a signature whose r or s is out of range fails, whatever its sum is"
     yield ("P256Vectors: each signature's table, digits and r go to assay_p256_verify, and its "
            "outcome comes back")
-
-
-def out_of_range(chosen):
-    """r is 0, s is 0, and r is the order. Then e, 0 and 1 are taken for u1, u2 and s."""
-    found = []
-    for at, value in ((1, 0), (2, 0), (1, P256.order)):
-        numbers = list(signature(P256, chosen))
-        numbers[3], numbers[4] = numbers[0], 0
-        numbers[at] = value
-        found.append(tuple(numbers))
-    return found

@@ -3,7 +3,8 @@ has no table, and one signature with a table."""
 import random
 
 from algebra import Algebra
-from batches import P384, Batch, Portable, Table, digit_scalars, signature
+from batches import (
+    P384, Batch, Portable, Table, digit_scalars, out_of_range, signature)
 from decisions import FAILS, HOLDS, UNDECIDED
 from machine import Machine
 from memory import Memory, Pointer
@@ -242,6 +243,13 @@ class Single(Batch):
                 "another sum is compared, or with another number")
         self.algebra.require_divisors(self.known, "a number is inverted that can be 0")
 
+    def require_failure(self, one, key=None):
+        """Of a signature whose r or s is out of range."""
+        self.run.tested.clear()
+        require(self.call(self.octets([one]), key) == FAILS
+                and len(self.run.tested) == (key is not None),
+                "a signature out of range does not fail at once")
+
     def call(self, octets, key):
         if key is None:
             return self.run.call("proven_one_with_table", self.tables[1].object, octets)
@@ -294,6 +302,10 @@ def prove_products(module, forms):
     octets = run.octets([signature(P384, chosen)])
     require(run.run.call("proven_one_without_table", run.key(generator[0], generator[1] ^ 1),
                          octets) == 3, "a key that is no point has an answer")
+    for one in out_of_range(P384, chosen):
+        for key in (None, generator):
+            run.require_failure(one, key)
+    yield "P384Verification: a signature whose r or s is out of range fails"
     yield ("ECDSAWithoutTable: u2 = r / s times the key by its form's digits, doubles and odd "
            "multiples, in C and in Swift; then u1 = e / s of the generator's table; x and Z^2 are "
            "compared with r")

@@ -32,7 +32,7 @@ class Loop:
         number = [Opaque() for _ in range(proof.words)]
         state = {"f": [load(plus(inversion, 8 * i), 8) for i in range(count)],
                  "d": [0] * count, "e": [1] + [0] * (count - 1)}
-        places, matrices, answer = {}, [], [Opaque() for _ in range(proof.words)]
+        matrices, answer = [], [Opaque() for _ in range(proof.words)]
 
         def limbs(target, *words):
             if proof.words == 6:
@@ -80,18 +80,18 @@ class Loop:
         functions = {"limbs": limbs, "is_zero": is_zero, "matrix": matrix, "modulo": modulo,
                      "apply": apply, "normalized": normalized, "words": words}
         runner = Runner(proof.module, {proof.names[n]: f for n, f in functions.items()})
-        places = self.arguments(number)
+        operand = self.in_memory(number)
         if proof.words == 4:
             found = runner.call(proof.names["inverse"], *number, inversion)
         else:
             result = Place(Space("answer", 48))
-            runner.call(proof.names["inverse"], result, places, inversion)
+            runner.call(proof.names["inverse"], result, operand, inversion)
             found = [load(plus(result, 8 * i), 8) for i in range(6)]
         require(same_values(found, answer), "another number is returned")
         require(len(matrices) == self.turns, "the loop goes on after g is 0")
 
     @staticmethod
-    def arguments(number):
+    def in_memory(number):
         place = Place(Space("number", 8 * len(number)))
         for i, word in enumerate(number):
             store(plus(place, 8 * i), 8, word)
