@@ -4,7 +4,7 @@ import conditions
 from conditions import Bits, Condition
 from memory import UNKNOWN_MEMORY, Memory, Pointer, Recast
 from polynomials import NotProven, Polynomial
-from values import UNKNOWN, Exclusive, Negated, Word
+from values import UNKNOWN, Exclusive, Joined, Negated, Word
 from words import Arithmetic
 
 
@@ -16,6 +16,8 @@ class Execution:
     """What a machine does for each instruction."""
 
     def execute_alloca(self, frame, i):
+        if i.count is not None:
+            raise NotProven("an object of unknown size on the stack")
         return Pointer(Memory(i.result, i.type.size))
 
     def execute_load(self, frame, i):
@@ -206,6 +208,9 @@ class Execution:
             return UNKNOWN
         if isinstance(a, (Bits, Condition)) or isinstance(b, (Bits, Condition)):
             return self.compare_bits(predicate, a, b, bits)
+        if isinstance(a, Joined) and predicate == "eq" and b.number == 0:
+            return conditions.conjunction(
+                self.compare("eq", a.a, b, bits), self.compare("eq", a.b, b, bits))
         if isinstance(a, Pointer) or isinstance(b, Pointer):
             raise NotProven("a comparison of pointers")
         if predicate[0] == "s":
@@ -271,6 +276,13 @@ class Execution:
         condition, a, b = (self.value(frame, operand) for operand in i.operands)
         if i.operands[0].type.kind == "vector":
             return [self.chosen(*row) for row in zip(condition, a, b)]
+        if i.operands[1].type.bits == 1 and i.operands[1].type.kind == "int":
+            # A conjunction or a disjunction.
+            condition, a, b = (self.bit(x) for x in (condition, a, b))
+            if isinstance(b, int) and b == 0:
+                return conditions.conjunction(condition, a)
+            if isinstance(a, int) and a == 1:
+                return conditions.disjunction(condition, b)
         return self.chosen(condition, a, b)
 
     def chosen(self, condition, a, b):
@@ -351,6 +363,15 @@ def remainder(arithmetic, a, b, bits):
     raise NotProven("a remainder")
 
 
+def of_natural(operation):
+    """A division with signs, of known numbers without one."""
+    def execute(arithmetic, a, b, bits):
+        if a.number is None or b.number is None or max(a.number, b.number) >> bits - 1:
+            raise NotProven("a division with signs")
+        return operation(arithmetic, a, b, bits)
+    return execute
+
+
 def by_count(shift):
     def execute(arithmetic, a, b, bits):
         if b.number is None or b.number >= bits:
@@ -364,4 +385,5 @@ SCALARS = {
     "and": Arithmetic.conjunction, "or": Arithmetic.disjunction, "xor": Arithmetic.exclusive,
     "shl": by_count(Arithmetic.shift_left), "lshr": by_count(Arithmetic.shift_right),
     "ashr": by_count(Arithmetic.shift_right_signed), "udiv": divided, "urem": remainder,
+    "sdiv": of_natural(divided), "srem": of_natural(remainder),
 }

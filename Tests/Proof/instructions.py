@@ -146,6 +146,40 @@ def least(machine, a, b):
     return [ordered(x, y)[0] for x, y in zip(a, b)]
 
 
+@model("llvm.umin.i64")
+def least_word(machine, a, b):
+    return ordered(a, b)[0]
+
+
+@model("llvm.usub.sat.i64")
+def saturated_difference(machine, a, b):
+    if a.number is None or b.number is None:
+        raise NotProven("a saturated difference of unknown words")
+    return Word.constant(max(0, a.number - b.number))
+
+
+def with_flag(name, operation):
+    """A result of known numbers, and whether it does not fit."""
+    @model(f"llvm.s{name}.with.overflow.i64", f"llvm.u{name}.with.overflow.i64")
+    def result(machine, a, b):
+        if a.number is None or b.number is None:
+            raise NotProven("a flag of unknown words")
+        number = operation(a.number, b.number)
+        if max(a.number, b.number) >> 62 or not 0 <= number < 1 << 62:
+            raise NotProven("a flag of large or negative numbers")
+        return [Word.constant(number), 0]
+
+
+with_flag("add", lambda x, y: x + y)
+with_flag("sub", lambda x, y: x - y)
+with_flag("mul", lambda x, y: x * y)
+
+
+@model("llvm.trap")
+def stop(machine):
+    raise NotProven("the program stops")
+
+
 def ordered(a, b):
     if UNKNOWN in (a, b):
         return UNKNOWN, UNKNOWN

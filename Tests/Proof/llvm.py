@@ -3,7 +3,8 @@ import re
 
 from llvm_lines import VOID, Function, Instruction, Line
 
-FLAGS = {"nuw", "nsw", "exact", "disjoint", "nneg", "inbounds", "samesign", "volatile", "fast",
+FLAGS = {"atomic", "nuw", "nsw", "exact", "disjoint", "nneg", "inbounds", "samesign", "volatile",
+         "fast",
          "nusw", "trunc_ignored", "tail", "musttail", "notail", "inrange"}
 BINARY = {"add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "udiv", "urem", "fadd",
           "fmul", "fsub", "sdiv", "srem"}
@@ -68,12 +69,12 @@ class Module:
         return lines
 
     def read_global(self, line):
-        match = re.match(r"(@[\w.$-]+) = .*?\b(?:constant|global) (.*)$", line)
+        match = re.match(r'(@[\w.$-]+|@"[^"]*") = .*?\b(?:constant|global) (.*)$', line)
         if match:
             body = Line(match[2], self)
             try:
                 self.globals[match[1]] = body.operand()
-            except (ValueError, KeyError, IndexError):
+            except (ValueError, KeyError, IndexError, TypeError, AttributeError):
                 self.globals[match[1]] = None
 
     def read_head(self, line):
@@ -125,7 +126,10 @@ class Module:
         return Instruction(result, "unsupported", text=text)
 
     def read_alloca(self, line):
-        return {"type": line.type()}
+        type, count = line.type(), None
+        if line.take(",") and line.is_type():
+            count = line.operand()
+        return {"type": type, "count": count}
 
     def read_load(self, line):
         type = line.type()

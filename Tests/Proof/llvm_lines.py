@@ -70,10 +70,12 @@ def integer(bits):
 
 
 class Operand:
-    """A local value (its name), a global one, a constant, or None for undefined bits."""
+    """A local value (its name), a global one and the offset in it, a constant, or None for
+    undefined bits."""
 
-    def __init__(self, type, kind, value, byval=None):
+    def __init__(self, type, kind, value, byval=None, offset=0):
         self.type, self.kind, self.value, self.byval = type, kind, value, byval
+        self.offset = offset
 
 
 class Instruction:
@@ -161,7 +163,7 @@ class Line:
                 self.at += 2
             elif re.fullmatch(r"[a-z_]+", token) and token not in (
                     "true", "false", "undef", "poison", "null", "zeroinitializer", "splat",
-                    "getelementptr", "inttoptr"):
+                    "getelementptr", "inttoptr", "ptrtoint"):
                 self.next()
                 self.skip_parentheses()
             else:
@@ -181,7 +183,16 @@ class Line:
             return Operand(type, "local", token, byval)
         if token[0] == "@":
             return Operand(type, "global", token, byval)
-        if token in ("undef", "poison"):
+        if token == "getelementptr":
+            return self.constant_address(byval)
+        if token in ("inttoptr", "ptrtoint"):
+            self.expect("(")
+            inner = self.operand()
+            self.expect("to")
+            self.type()
+            self.expect(")")
+            return Operand(type, inner.kind, inner.value, byval, inner.offset)
+        if token in ("undef", "poison") or token[0] == "!":
             return Operand(type, "constant", None, byval)
         if token in ("true", "false"):
             return Operand(type, "constant", int(token == "true"), byval)
@@ -205,6 +216,30 @@ class Line:
         if token.startswith("c\""):
             return Operand(type, "constant", token, byval)
         return Operand(type, "constant", int(token), byval)
+
+    def constant_address(self, byval):
+        """An address in a global object."""
+        while not self.take("("):
+            self.next()
+        type = self.type()
+        self.expect(",")
+        base, offset = self.operand(), 0
+        for position, index in enumerate(self.indices()):
+            if position == 0:
+                offset += index * type.size
+            elif type.kind == "struct":
+                offset, type = offset + type.offset(index), type.parts[index]
+            else:
+                type = type.element
+                offset += index * type.size
+        return Operand(POINTER, base.kind, base.value, byval, base.offset + offset)
+
+    def indices(self):
+        found = []
+        while not self.take(")"):
+            self.expect(",")
+            found.append(self.operand().value)
+        return found
 
     def operands(self, end):
         found = []

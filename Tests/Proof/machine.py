@@ -52,9 +52,9 @@ class Machine(Execution):
         if key[0] == "not":
             return 1 - self.decide_condition(Condition(key[1]))
         if key[0] == "and":
-            return int(all([self.decide_condition(Condition(k)) for k in sorted(key[1], key=str)]))
+            return int(all(self.decide_condition(Condition(k)) for k in sorted(key[1], key=str)))
         if key[0] == "or":
-            return int(any([self.decide_condition(Condition(k)) for k in sorted(key[1], key=str)]))
+            return int(any(self.decide_condition(Condition(k)) for k in sorted(key[1], key=str)))
         is_new = key not in self.path
         bit = self.decide(key)
         if is_new and key[0] in ("eq", "lt"):
@@ -131,7 +131,7 @@ class Machine(Execution):
         if operand.kind == "local":
             return frame[operand.value]
         if operand.kind == "global":
-            return self.global_pointer(operand.value)
+            return self.global_pointer(operand.value).plus(operand.offset)
         return self.constant(operand.type, operand.value)
 
     def constant(self, type, value):

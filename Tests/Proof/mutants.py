@@ -18,6 +18,12 @@ PROVEN = {
     "Sources/CAssayP256/pair_formulas.h": "avx2-field", "Sources/CAssayP256/pairs.c": "avx2-sums",
     "Sources/CAssayP384/field.h": "p384-field", "Sources/CAssayP384/assay_p384.c": "p384-points",
     "Sources/AssayCurves/Point/SignedDigits.swift": "digits",
+    "Sources/AssayCurves/Point/FixedBaseTable.swift": "tables",
+    "Sources/AssayCurves/Point/NonAdjacentForm.swift": "products",
+    "Sources/AssayCurves/Point/SumTrees.swift": "batches",
+    "Sources/AssayCurves/Point/VariableBaseProduct.swift": "products",
+    "Sources/AssayCurves/P256/P256PairSums.swift": "batches",
+    "Sources/AssayCurves/Verification/ECDSANumbers.swift": "reading",
     "Sources/AssayCurves/P384/P384Field.swift": "portable-field",
     "Sources/AssayCurves/P384/P384Order.swift": "portable-field",
 }

@@ -1,4 +1,6 @@
 """The fields and scalars in Swift: numbers of words below a prime."""
+import re
+
 from decisions import ORDER
 from fields import P256, P384, Bounds, Fields, Operation, Shape
 from machine import Machine
@@ -26,6 +28,8 @@ class SwiftFields(Fields):
     def call(self, machine, operation, arguments):
         """Four words are arguments and results themselves; six are in memory, as in C."""
         symbol = self.symbols[operation.name]
+        if operation.name == "inverted":
+            self.replace_inverse(machine)
         if self.shape.limbs == 6:
             machine.intercepts[operation.name] = lambda m, a: m.call(symbol, a)
             return super().call(machine, operation, arguments)
@@ -33,10 +37,33 @@ class SwiftFields(Fields):
         return [machine.call(symbol, words)]
 
 
+    def replace_inverse(self, machine):
+        """ModularInverse returns its operand; what it knows of the modulus is checked."""
+        limbs = self.shape.limbs
+
+        def inverse(machine, arguments):
+            own = arguments[-1]
+            found = [own.memory.read(own.offset + 8 * i, 8).number for i in range(limbs + 2)]
+            modulus = self.shape.modulus
+            require(found == [modulus >> 62 * i & (1 << 62) - 1 for i in range(limbs + 1)]
+                    + [pow(modulus, -1, 1 << 62)], "the inverse is that of another modulus")
+            if limbs == 4:
+                return arguments[:4]
+            machine.copy(arguments[0], arguments[1], 48)
+
+        def once(machine, arguments):
+            machine.call(arguments[1].memory.name.strip('@"'), [None])
+
+        (name,) = [n for n in self.module.functions if re.search(
+            r"14ModularInverseV7inverse2of.*Words" + str(limbs) + "VTg5$", n)]
+        machine.intercepts |= {name: inverse, "swift_once": once}
+
+
 # The names of operators in symbols.
 SYMBOLS = {"multiplied": "V1moiyA2C_ACtFZ", "squared": "V7squaredACyF", "added": "V1poiyA2C_ACtFZ",
            "subtracted": "V1soiyA2C_ACtFZ", "init": "VyAcA6Words4VcfC",
-           "number": "V6numberAA6Words4Vvg", "product": "V7productyAA6Words4VAFF"}
+           "inverted": "V8invertedACyF", "number": "V6numberAA6Words4Vvg",
+           "product": "V7productyAA6Words4VAFF"}
 
 
 class Portable:
@@ -49,6 +76,8 @@ class Portable:
             Operation("subtracted", ["element"] * 2, lambda a, b: a - b, "a - b"),
             # To and from Montgomery's form, and a product of both forms.
             Operation("init", ["element"], lambda a: a * r * r, "a R", r),
+            Operation("inverted", ["element"], lambda a: a * r * r * r if r > 1 else a,
+                      "a R^2 with a for 1 / a" if r > 1 else "a with a for 1 / a", r),
             Operation("number", ["element"], lambda a: a, "a / R", r, is_cut=True),
             Operation("product", ["element"] * 2, lambda a, b: a * b, "a b / R", r))}
         if radix_bits == 0:

@@ -1,5 +1,6 @@
 """Proves the signature engines, function by function. `script/prove --help` says how."""
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
@@ -11,27 +12,34 @@ import processor
 from decisions import Decisions
 from fields import P256, P384
 from generic import Generic
+from inverse import prove_inverse
+from lists import prove_batches
 from llvm import Module
 from mutants import attempt_all, read_list
 from numbers384 import Numbers
 from pairs import Pairs
 from polynomials import NotProven
 from portable import FIELDS, FILES, Portable, digits
+from products import prove_products
+from reading import prove_reading
 from signatures import Signatures
 from sums import Sums
+from tables import prove_tables
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # What the proof does not show.
 ASSUMED = (
     "this program: its arithmetic of polynomials and bounds, and what it says each function is for",
     "the compilers: LLVM's instructions mean what its manual says, and the machine code does what "
-    "they do: those of C before optimisation, those of Swift after its optimisation and LLVM's",
+    "they do: those of C, of ModularInverse and of NonAdjacentForm before LLVM's optimisation, "
+    "those of other Swift after it",
     "the models of intrinsics and inline assembly, as compared with a processor above",
-    "memory: objects do not overlap unless one contains the other; a table has a point at each "
-    "index, is aligned to 64 bytes, and its address is at least 2^21",
-    "the callers of the C functions: coordinates of points are below p and on the curve, tables "
-    "have the points of their indices, digits sum to the scalars, pairs and the indices of their "
-    "sums ascend, inverses are those of the products, r is below n",
+    "memory: objects do not overlap unless one contains the other; a table is aligned to 64 bytes, "
+    "and its address is at least 2^21; Swift's arrays and allocations do what they are said to do",
+    "that the parts are put together: what one line says of a function is what the others take "
+    "of it, for example that fields in Swift compute what portable-field says",
+    "larger numbers: of signatures in a batch and of pairs, the same code runs with other counts",
+    "theorem 11.2 of Bernstein and Yang (2019): division steps reach 0",
     "P-256 and P-384 have the prime orders n, over the fields of the primes p (SEC 2)",
 )
 
@@ -88,14 +96,46 @@ class Prover:
         """The types of fields and scalars, with the optimisation of the release build."""
         folder, own = self.sources / "AssayCurves", ROOT / "Tests" / "Proof"
         files = [path for pattern in FILES for path in sorted(folder.glob(pattern))]
-        header = self.sources / "CAssayP256" / "include" / "assay_p256.h"
+        return self.swift(["CAssayP256/include/assay_p256.h"], [
+            *files, own / "Digits.swift", own / "Formulas.swift"])
+
+    @property
+    def run_module(self):
+        if "run" not in self.modules:
+            self.modules["run"] = self.compiled_run()
+        return self.modules["run"]
+
+    def compiled_run(self):
+        """All of AssayCurves, with the fields of Fields.swift."""
+        folder, own = self.sources / "AssayCurves", ROOT / "Tests" / "Proof"
+        files = [path for path in sorted(folder.glob("*/*.swift"))
+                 if not re.fullmatch(r"P\d+(Field|Order)", path.stem)]
+        headers = ("CAssayP256/include/assay_p256.h", "CAssayP384/include/assay_p384.h")
+        return self.swift(headers, [*files, own / "Fields.swift", own / "Entries.swift"])
+
+    @property
+    def inverse_module(self):
+        if "inverse" not in self.modules:
+            folder, own = self.sources / "AssayCurves", ROOT / "Tests" / "Proof"
+            # Each function by itself: Swift optimises without inlining, and LLVM not at all.
+            self.modules["inverse"] = self.swift([], [
+                *sorted(folder.glob("Field/*.swift")), folder / "P384" / "Words6.swift",
+                folder / "Point" / "NonAdjacentForm.swift",
+                folder / "Point" / "SignedDigits.swift", own / "Inverse.swift"],
+                "-Xllvm", "-sil-inline-never-functions=ModularInverse",
+                "-Xfrontend", "-disable-llvm-optzns")
+        return self.modules["inverse"]
+
+    def swift(self, headers, files, *options):
+        """Compiles with the optimisation of the release build."""
         with tempfile.TemporaryDirectory() as scratch:
-            Path(scratch, "module.modulemap").write_text(
-                f'module CAssayP256 {{ header "{header}" export * }}')
+            Path(scratch, "module.modulemap").write_text("\n".join(
+                f'module {Path(header).parts[0]} {{ header "{self.sources / header}" export * }}'
+                for header in headers))
             text = subprocess.run(
                 [Path(self.clang).parent / "swiftc", "-O", "-wmo", "-emit-ir",
                  "-swift-version", "6", "-package-name", "assay", "-module-name", "AssayCurves",
-                 "-I", scratch, *files, own / "Digits.swift", own / "Formulas.swift", "-o", "-"],
+                 "-I", scratch, *options, *files, "-o", "-"],
                 check=True, capture_output=True, text=True).stdout
         return Module(text)
 
@@ -182,6 +222,21 @@ class Prover:
         for words, window_bits in ((4, 10), (6, 8)):
             yield from digits(self.swift_module, words, window_bits)
 
+    def tables(self):
+        yield from prove_tables(self.run_module)
+
+    def batches(self):
+        yield from prove_batches(self.run_module)
+
+    def products(self):
+        yield from prove_products(self.run_module, self.inverse_module)
+
+    def inverse(self):
+        yield from prove_inverse(self.inverse_module)
+
+    def reading(self):
+        yield from prove_reading(self.run_module)
+
     @staticmethod
     def several(proof, *names):
         for name in names:
@@ -210,6 +265,11 @@ PARTS = {
     "portable-field": "Swift's operations on field elements and scalars of P-256 and P-384",
     "portable-formulas": "Swift's generic formulas, shared inversion and comparison with r",
     "digits": "the recoding of scalars to the digits of tables",
+    "tables": "the tables of multiples of the generator and of keys",
+    "batches": "signatures on P-256: scalars, digits, lists of points, passes and outcomes",
+    "products": "signatures on P-384: the non-adjacent form, products and outcomes",
+    "inverse": "the inverse of one number by division steps",
+    "reading": "the point of a key, r, s and the digest from octets; P-384's comparison with r",
     "p384-field": "operations on field elements of P-384",
     "p384-points": "doubles and sums of points of P-384",
     "plain-field": "as p384-field, compiled for 64-bit Arm",
