@@ -40,10 +40,31 @@ import Testing
             (large + [0], .transaction, #"{"evidenceOmitted":"size"}"#),
         ]
         for (bytes, kind, expected) in table {
-            #expect(Self.json(AuditEvidence(bytes.span, as: kind, kind)) == expected)
+            #expect(Self.json(AuditEvidence(bytes.span, .valid, as: kind, kind)) == expected)
         }
-        let longest = Self.json(AuditEvidence(large.span, as: .transaction))
+        let longest = Self.json(AuditEvidence(large.span, .valid, as: .transaction))
         #expect(longest.utf8.count == large.count + 15)
+    }
+
+    @Test("evidence that was not read as its kind is not in its line: it can be a secret")
+    func unread() {
+        let texts = [
+            #"{"a":"{\u0022password\u0022:\u0022secret\u0022}"}"#, "password=secret",
+            "%22password%22%3A%22secret%22", "eyJwYXNzd29yZCI6InNlY3JldCJ9", "a.b.c",
+        ]
+        for verdict in Verdict.allCases {
+            let isRead = verdict != .malformed && verdict != .wrongKind
+            for text in texts {
+                let bytes = Array(text.utf8)
+                let json = Self.json(AuditEvidence(bytes.span, verdict, as: .transaction))
+                #expect((json == #"{"evidenceOmitted":"unread"}"#) == !isRead)
+            }
+        }
+        // The reasons that say more come first.
+        let named = Array(#"{"password":1}"#.utf8)
+        #expect(
+            Self.json(AuditEvidence(named.span, .malformed, as: .transaction))
+                == #"{"evidenceOmitted":"secret"}"#)
     }
 
     @Test("refusals of one read that are alike share a line, which has their number")

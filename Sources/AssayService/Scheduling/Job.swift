@@ -117,15 +117,16 @@ package final class Job: ReplyPort, @unchecked Sendable {
         if let audit {
             outcome.line = AuditLine(
                 outcome, verification, item: slot?.index,
-                audit.includesEvidence ? auditEvidence(outcome.kind) : nil, at: now)
+                audit.includesEvidence
+                    ? auditEvidence(outcome.kind, verification.verdict) : nil, at: now)
         }
         return outcome
     }
 
     /// - Parameter detected: the kind that was found.
-    private func auditEvidence(_ detected: EvidenceKind) -> AuditEvidence {
+    private func auditEvidence(_ detected: EvidenceKind, _ verdict: Verdict) -> AuditEvidence {
         switch evidence {
-        case .whole(let bytes): AuditEvidence(bytes.span, as: kind, detected)
+        case .whole(let bytes): AuditEvidence(bytes.span, verdict, as: kind, detected)
         case .receipt, .oversized: .omitted(.size)
         }
     }

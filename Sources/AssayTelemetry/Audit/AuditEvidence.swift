@@ -15,10 +15,15 @@ package enum AuditEvidence: Sendable {
         case size
         /// A version 1 notification contains the app's shared secret.
         case secret
+        /// It was not read as its kind. It can be anything that a client sent to the wrong place:
+        /// a form with a password, a head with a key, encoded once more.
+        case unread
     }
 
-    /// - Parameter kinds: what the caller named and what was detected.
-    package init(_ bytes: Span<UInt8>, as kinds: EvidenceKind...) {
+    /// - Parameters:
+    ///   - verdict: what its verification found.
+    ///   - kinds: what the caller named and what was detected.
+    package init(_ bytes: Span<UInt8>, _ verdict: Verdict, as kinds: EvidenceKind...) {
         guard bytes.count <= AuditLimits.evidenceBytes else {
             self = .omitted(.size)
             return
@@ -26,6 +31,10 @@ package enum AuditEvidence: Sendable {
         // Other JSON with this member is mostly a version 1 notification under a wrong name.
         guard !kinds.contains(.notificationV1), !bytes.containsPassword else {
             self = .omitted(.secret)
+            return
+        }
+        guard verdict != .malformed, verdict != .wrongKind else {
+            self = .omitted(.unread)
             return
         }
         self =
