@@ -19,6 +19,9 @@ import Testing
         var opened = 0
         /// What the next calls of `write` do; afterwards it takes everything.
         var steps: [Step] = []
+        /// Milliseconds that a call of `write` takes.
+        var writeMilliseconds: UInt64 = 0
+        var milliseconds: UInt64 = 0
         /// Why it can't be prepared.
         var isMissing: LoopError?
 
@@ -27,6 +30,7 @@ import Testing
         func prepare() throws(LoopError) { if let isMissing { throw isMissing } }
 
         func write(_ bytes: [UInt8], from start: Int) throws(LoopError) -> Int {
+            milliseconds += writeMilliseconds
             guard !steps.isEmpty else {
                 text += bytes[start...]
                 return bytes.count - start
@@ -58,7 +62,9 @@ import Testing
     private let writer: RecordWriter
 
     init() throws {
-        writer = RecordWriter(log) { [events] in events.all.append($0) }
+        writer = RecordWriter(log, clock: { [sink] in sink.milliseconds }) { [events] in
+            events.all.append($0)
+        }
         try writer.use(sink)
     }
 
@@ -134,7 +140,9 @@ import Testing
 
     @Test("where attempts are bounded, a chunk that is refused so often is lost, and no other")
     func attempts() throws {
-        let writer = RecordWriter(log, attempts: 3) { [events] in events.all.append($0) }
+        let writer = RecordWriter(log, attempts: 3, clock: { 0 }) { [events] in
+            events.all.append($0)
+        }
         try writer.use(sink)
         add("one", "two")
         add("three")
@@ -165,6 +173,22 @@ import Testing
         sink.steps = [.takes(0)]
         writer.finish(at: 1)
         #expect(log.counts == .init(written: 1, lost: 2) && events.all == [.lost(2)])
+    }
+
+    @Test("a destination that takes everything slowly holds up neither a reload nor the end")
+    func slow() {
+        for _ in 0..<5 { add("0123456789") }
+        sink.writeMilliseconds = 600
+        // The second write begins within the second of a turn, and the third one would not.
+        writer.turn(at: 0)
+        #expect(log.counts == .init(written: 2, lost: 0))
+        writer.turn(at: 100)
+        #expect(log.counts == .init(written: 4, lost: 0))
+        for _ in 0..<5 { add("0123456789") }
+        // The last turn has two seconds.
+        writer.finish(at: 200)
+        #expect(log.counts == .init(written: 8, lost: 2) && events.all == [.lost(2)])
+        #expect(sink.lines.count == 8)
     }
 
     @Test("another destination begins with a whole line")

@@ -190,7 +190,7 @@ import Testing
         }
         batch.flush()
         let collector = ScriptedCollector()
-        let writer = RecordWriter(queue) { _ in }
+        let writer = RecordWriter(queue, clock: { 0 }) { _ in }
         try writer.use(SpanExporter(collector, version: "1.2.3"))
         collector.answers.withLock { $0 = ["the status 503"] }
         writer.turn(at: 0)

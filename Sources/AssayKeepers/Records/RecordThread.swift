@@ -20,7 +20,8 @@ final class RecordThread: Sendable {
         let loop = try EventLoop(name: name)
         try loop.start()
         let writer = try loop.call { () throws(LoopError) in
-            let writer = RecordWriter(queue, attempts: attempts, report: report)
+            let writer = RecordWriter(
+                queue, attempts: attempts, clock: { loop.nanoseconds / 1_000_000 }, report: report)
             let timer = try Timer(on: loop)
             timer.start(
                 afterMilliseconds: RecordLimits.writeMilliseconds,
@@ -39,7 +40,7 @@ final class RecordThread: Sendable {
         try loop.call { [writer] () throws(LoopError) in try writer.value.use(makeSink()) }
     }
 
-    /// Writes what waits, and ends the thread.
+    /// Writes what waits, as far as the destination takes it soon, and ends the thread.
     func stop() {
         queue.whenFull {}
         loop.post { [writer, loop] in writer.value.finish(at: loop.now) }

@@ -6,6 +6,8 @@ final class RecordWriter {
     private let queue: RecordQueue
     /// How often the destination can refuse a chunk before its records are lost; nil for ever.
     private let attempts: Int?
+    /// Milliseconds of a clock that goes on while a turn lasts.
+    private let clock: () -> UInt64
     private let report: (RecordEvent) -> Void
     private var sink: (any RecordSink)?
     /// Records that were taken and are not written.
@@ -21,12 +23,16 @@ final class RecordWriter {
     private var lastReport: UInt64?
     private var reportedLost: UInt64 = 0
 
-    /// - Parameter report: called with what becomes of records.
+    /// - Parameters:
+    ///   - clock: milliseconds of a clock that goes on while a turn lasts.
+    ///   - report: called with what becomes of records.
     init(
-        _ queue: RecordQueue, attempts: Int? = nil, report: @escaping (RecordEvent) -> Void
+        _ queue: RecordQueue, attempts: Int? = nil, clock: @escaping () -> UInt64,
+        report: @escaping (RecordEvent) -> Void
     ) {
         self.queue = queue
         self.attempts = attempts
+        self.clock = clock
         self.report = report
     }
 
@@ -42,26 +48,29 @@ final class RecordWriter {
     ///
     /// - Parameter now: milliseconds of a clock that never steps back.
     func turn(at now: UInt64) {
-        if now >= retryAt { write(at: now) }
+        if now >= retryAt { write(at: now, within: RecordLimits.turnMilliseconds) }
         reportLost(at: now)
     }
 
-    /// Writes what waits for the last time. Records that the destination does not take are lost.
+    /// Writes what waits for the last time. Records that the destination does not take soon are
+    /// lost.
     func finish(at now: UInt64) {
-        write(at: now)
+        write(at: now, within: RecordLimits.lastTurnMilliseconds)
         for chunk in chunks { queue.didLose(chunk) }
         chunks = []
         lastReport = nil
         reportLost(at: now)
     }
 
-    private func write(at now: UInt64) {
+    private func write(at now: UInt64, within milliseconds: UInt64) {
         chunks += queue.take()
         guard !chunks.isEmpty, let sink else { return }
+        let end = clock() + milliseconds
         do throws(LoopError) {
             try sink.prepare()
             while let chunk = chunks.first {
                 while written < chunk.bytes.count {
+                    guard clock() < end else { return }
                     let count = try sink.write(chunk.bytes, from: written)
                     guard count > 0 else { return }
                     written += count

@@ -12,6 +12,11 @@ package enum RecordLimits {
     package static let writeMilliseconds: UInt64 = 100
     /// Time until a destination that failed is used again, in milliseconds.
     package static let retryMilliseconds: UInt64 = 1_000
+    /// Time after which a turn writes no further record, in milliseconds. A reload waits for the
+    /// turn, and 8 MiB are 128 requests to a collector, each of which can take seconds.
+    package static let turnMilliseconds: UInt64 = 1_000
+    /// The same for the last turn of a process, which a supervisor kills after a while.
+    package static let lastTurnMilliseconds: UInt64 = 2_000
     /// The log says at most this often how many records were lost, in milliseconds.
     package static let reportMilliseconds: UInt64 = 10_000
 }
