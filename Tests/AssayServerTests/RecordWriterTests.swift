@@ -267,11 +267,19 @@ import Testing
         }
     }
 
+    @Test("a path that no socket can have is an error at once, and the longest one is none")
+    func longPath() throws {
+        try AuditSocket(String(repeating: "a", count: 107)).open()
+        #expect(throws: LoopError.pathTooLong) {
+            try AuditSocket(String(repeating: "a", count: 108)).open()
+        }
+    }
+
     @Test("a socket gets the lines; without a listener it is an error, until there is one again")
     func socket() throws {
         let path = folder.path + "/socket"
         let socket = AuditSocket(path)
-        socket.open()
+        try socket.open()
         #expect(throws: LoopError.notFound) { try socket.prepare() }
         let listening = try UnixSocket.listen(path, SocketFileAccess(), backlog: 4).descriptor
         defer { close(listening) }

@@ -19,7 +19,7 @@ public enum Endpoint: Hashable, Sendable {
     case unixHTTP(path: String)
 
     /// `sun_path` holds 108 bytes, including the final NUL.
-    static let pathLimit = 107
+    package static let pathLimit = 107
 
     /// Parses `tcp://127.0.0.1:7443`, `tcp://[::1]:7443`, `tcp://localhost:7443`,
     /// `unix:/run/assay/assay.sock`.

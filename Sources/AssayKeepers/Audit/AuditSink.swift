@@ -67,7 +67,11 @@ final class AuditSocket: RecordSink {
     init(_ path: String) { self.path = path }
 
     /// A listener can begin later than this server, so nothing is opened before there are lines.
-    func open() { socket = nil }
+    /// No listener can ever have a path that is too long.
+    func open() throws(LoopError) {
+        guard path.utf8.count <= Endpoint.pathLimit else { throw .pathTooLong }
+        socket = nil
+    }
 
     func prepare() throws(LoopError) {
         if socket == nil { socket = try WrittenSocket(connectingTo: path) }
