@@ -65,6 +65,15 @@ import Testing
         #expect(throws: Failure.self) { try ServerSettings(flags: flags, environment: [:]) }
     }
 
+    @Test("a reason why spans were not exported names the collector, and no store")
+    func reasons() {
+        let table: [(StoreTransportError, String)] = [
+            (.answerTooLarge(limit: 65_536), "the collector's answer has more than 65536 bytes"),
+            (.timedOut(isSent: true), "no answer in time"),
+        ]
+        for (error, reason) in table { #expect(CurlSpanTransport.reason(error) == reason) }
+    }
+
     @Test("a reload goes on with the service", .enabled(if: PlainTransport.isAvailable))
     func reload() throws {
         var table = TraceTable()

@@ -37,9 +37,15 @@ final class CurlSpanTransport: SpanTransport {
                     (200..<300).contains(answer.status)
                         ? nil : "the collector answered with the status \(answer.status) of HTTP")
             } catch {
-                completion("\(error)")
+                completion(Self.reason(error))
             }
         }
+    }
+
+    /// Why the collector has not accepted spans. The transport's words are about the App Store.
+    static func reason(_ error: StoreTransportError) -> String {
+        guard case .answerTooLarge(let limit) = error else { return "\(error)" }
+        return "the collector's answer has more than \(limit) bytes"
     }
 
     func close() { transport.close() }
