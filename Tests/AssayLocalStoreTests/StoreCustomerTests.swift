@@ -167,6 +167,8 @@ struct StoreCustomerTests {
             "{\"scenario\":\"refund\",\"accelerated\":true}",
             "{\"scenario\":\"refund\",\"environment\":\"Production\",\"accelerated\":true}",
             "{\"scenario\":\"refund\",\"fast\":true}",
+            "{\"scenario\":\"refund\",\"environment\":\"Sandbox\",\"accelerated\":\"yes\"}",
+            "{\"scenario\":\"refund\",\"environment\":\"Sandbox\",\"accelerated\":1}",
         ] { #expect(store.send(.post, "/customers", wrong).status == 400, "\(wrong)") }
     }
 }

@@ -211,8 +211,14 @@ extension LocalStore {
         } catch {
             throw StoreProblem("the scenario can't be used: \(error.message)")
         }
-        // A form has texts.
-        let accelerated = object["accelerated"].map { $0.bool ?? ($0.string == "true") } ?? false
+        var accelerated = false
+        if let value = object["accelerated"] {
+            // A form has texts.
+            guard let flag = value.bool ?? value.string.flatMap({ Bool($0) }) else {
+                throw StoreProblem("accelerated must be true or false")
+            }
+            accelerated = flag
+        }
         guard !accelerated || environment == .sandbox else {
             throw StoreProblem("accelerated is for the environment Sandbox")
         }
