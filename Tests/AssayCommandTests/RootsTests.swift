@@ -11,14 +11,20 @@ import Testing
     private static let now = Timestamp(milliseconds: 1_795_219_200_000)
 
     /// A root that ends some days after now, with the key of another one or its own.
+    ///
+    /// - Parameter isForged: whether that key did not sign it.
     private static func root(
-        days: Int64, renewing other: IssuedCertificate? = nil
+        days: Int64, renewing other: IssuedCertificate? = nil, isForged: Bool = false
     ) throws -> IssuedCertificate {
         try DevelopmentCA.makeRoot(
             validity: Validity(
                 notBefore: Timestamp(milliseconds: now.milliseconds - 86_400_000),
                 notAfter: Timestamp(milliseconds: now.milliseconds + days * 86_400_000)),
-            key: other?.key)
+            key: other?.key
+        ) { builder in
+            // An ECDSA signature of the numbers 1 and 1.
+            if isForged { builder.signature = [0x30, 6, 2, 1, 1, 2, 1, 1] }
+        }
     }
 
     private static func anchor(
@@ -61,15 +67,17 @@ import Testing
         #expect(Self.report([]).urgency == .none)
     }
 
-    @Test("each file is pinned, a renewal, a root of the name with another key, or not pinned")
+    @Test("each file is pinned, a renewal, a forgery, a root with another key, or not pinned")
     func files() throws {
         let root = try Self.root(days: 400)
         let pinned = try Self.anchor(root)
         let renewed = try Self.anchor(Self.root(days: 4_000, renewing: root))
         let other = try Self.anchor(Self.root(days: 4_000))
+        let forged = try Self.anchor(Self.root(days: 4_000, renewing: root, isForged: true))
         let apple = TrustStore.apple.anchors[0]
         let table: [(TrustAnchor, RootsReport.Match)] = [
             (pinned, .pinned), (renewed, .renewal), (other, .otherKey), (apple, .notPinned),
+            (forged, .notSigned),
         ]
         for (fetched, match) in table {
             let report = Self.report([pinned], [fetched])

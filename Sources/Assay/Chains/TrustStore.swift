@@ -195,6 +195,10 @@ public struct TrustAnchor: Sendable {
         return mine.der[mine.subject] == others.der[others.subject]
     }
 
+    /// Whether its own key made its signature. A certificate without it can have any dates, and the
+    /// name and key of a root that somebody else copied.
+    package var isSelfSigned: Bool { certificate.isSigned(by: certificate) }
+
     var hasUsableKey: Bool {
         switch certificate.publicKey.kind {
         case .ec: ecKey != nil

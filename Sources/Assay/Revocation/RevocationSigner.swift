@@ -91,7 +91,7 @@ extension RevocationList {
 
 extension Certificate {
     /// Whether the issuer's key made this certificate's signature.
-    fileprivate func isSigned(by issuer: Certificate) -> Bool {
+    func isSigned(by issuer: Certificate) -> Bool {
         issuer.verifies(
             der.span.extracting(signature), over: der.span.extracting(tbsCertificate),
             signatureAlgorithm)

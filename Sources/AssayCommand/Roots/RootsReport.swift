@@ -51,6 +51,8 @@ struct RootsReport {
         case pinned
         /// The name and the key of a pinned root in another certificate, which can end later.
         case renewal
+        /// The same, but the key did not sign it: somebody copied the name and the key.
+        case notSigned
         /// The name of a pinned root with another key: its successor, or no root of this name.
         case otherKey
         case notPinned
@@ -59,7 +61,7 @@ struct RootsReport {
             if pinned.contains(where: { $0.fingerprint == fetched.fingerprint }) {
                 self = .pinned
             } else if pinned.contains(where: { $0.hasNameAndKey(of: fetched) }) {
-                self = .renewal
+                self = fetched.isSelfSigned ? .renewal : .notSigned
             } else {
                 self = pinned.contains { $0.hasName(of: fetched) } ? .otherKey : .notPinned
             }
@@ -69,6 +71,8 @@ struct RootsReport {
             switch self {
             case .pinned: "is pinned"
             case .renewal: "is a renewal of a pinned root, with its key: pin it as well"
+            case .notSigned:
+                "has the name and key of a pinned root, which did not sign it: don't pin it"
             case .otherKey: "has the name of a pinned root and another key: compare both"
             case .notPinned: "is not pinned"
             }
