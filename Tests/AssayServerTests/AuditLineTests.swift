@@ -67,6 +67,16 @@ import Testing
                 == #"{"evidenceOmitted":"secret"}"#)
     }
 
+    @Test("a text that nobody signs is in a line up to the length of a store's names")
+    func unsigned() {
+        let longest = String(repeating: "A", count: 64)
+        let table: [(String?, String?)] = [
+            (nil, nil), ("", ""), ("DID_RENEW", "DID_RENEW"), (longest, longest),
+            (longest + "A", nil), (String(repeating: "\u{2028}", count: 22), nil),
+        ]
+        for (text, written) in table { #expect(AuditLimits.unsigned(text) == written) }
+    }
+
     @Test("refusals of one read that are alike share a line, which has their number")
     func alike() {
         let log = AuditLog()

@@ -5,4 +5,12 @@ package enum AuditLimits {
     package static let evidenceBytes = 64 << 10
     /// Products of a decision, more than a customer owns.
     static let products = 64
+    /// Bytes of a text that nobody signs, more than the longest type of a notification. A client
+    /// can write a megabyte there.
+    static let unsignedBytes = 64
+
+    /// A text that nobody signs, unless it is longer than any that a store chooses.
+    static func unsigned(_ text: String?) -> String? {
+        text.flatMap { $0.utf8.count <= unsignedBytes ? $0 : nil }
+    }
 }

@@ -121,9 +121,12 @@ extension JSONWriter {
             member(constant: "notificationUUID", notification.notification.payload.notificationUUID)
         // Nobody signs its type.
         case .notificationV1(let notification):
-            member(constant: "unsignedNotificationType", notification.unsigned.notificationType)
+            member(
+                constant: "unsignedNotificationType",
+                AuditLimits.unsigned(notification.unsigned.notificationType))
+        // The token of a push signs no message.
         case .googleNotification(let notification):
-            member(constant: "messageId", notification.payload.messageId)
+            member(constant: "messageId", AuditLimits.unsigned(notification.payload.messageId))
         default: break
         }
     }
