@@ -1,7 +1,7 @@
 """Batches of signatures: which numbers and points the compiled code passes to what is proven of
 them. Points and fields are unknown; scalars are chosen, so that every digit is met in every window.
 """
-from compiled import CURVES, Compiled, write_element
+from compiled import AVX2, CURVES, Compiled, write_element
 from decisions import FAILS, HOLDS, UNDECIDED
 from polynomials import NotProven
 from running import Place, Space, load, plus, store
@@ -77,7 +77,7 @@ class Batch:
         return {name: init for name in module.functions
                 if "14FixedBaseTableC_10windowBits19coordinateDoublings" in name
                 and name.endswith(f"fcAA4{self.curve.name.upper()}O_Tg5")} | {
-            "assay_p256_has_pairs": lambda: 1, "assay_p256_is_supported": lambda: 1}
+            "assay_p256_pair_vectors": lambda: AVX2, "assay_p256_is_supported": lambda: 1}
 
     def zero(self, element):
         return int(element.index in self.zeros)

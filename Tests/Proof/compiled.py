@@ -40,6 +40,8 @@ class Curve:
         return 1 << self.bits % self.window_bits if last else self.window_points
 
 
+# Of enum assay_p256_vectors.
+AVX2 = 1
 CURVES = (Curve("p256", P256, ORDER, 4, 10), Curve("p384", P384, ORDER_384, 6, 8))
 
 

@@ -1,7 +1,7 @@
 """The tables of multiples (FixedBaseTable): each entry is the multiple that its place says."""
 import re
 
-from compiled import CURVES, Compiled
+from compiled import AVX2, CURVES, Compiled
 from running import Place, Space, load, plus, store
 from signatures import require
 
@@ -151,7 +151,7 @@ def prove_owners(module):
         r"14FixedBaseTableC_10windowBits19coordinateDoublings\w+fcAA4P\d+O_Tg5$", n)]
     require(len(names) == 2, "FixedBaseTable.init has no code for each curve")
     externals = dict.fromkeys(names, init) | {
-        "assay_p256_is_supported": lambda: 1, "assay_p256_has_pairs": lambda: 1}
+        "assay_p256_is_supported": lambda: 1, "assay_p256_pair_vectors": lambda: AVX2}
     for arithmetic, doublings in enumerate(DOUBLINGS):
         curve = CURVES[arithmetic == 3]
         _, x, y = CONSTANTS[curve.name]
