@@ -245,12 +245,6 @@ extension MessageWriter {
         for model in models.reversed() { nest(number, model) }
     }
 
-    mutating func setEach<M: WritableMessage>(_ number: Int, _ models: [M]) {
-        // A span has its elements read in place.
-        let models = models.span
-        for index in models.indices.reversed() { nest(number, models[index]) }
-    }
-
     mutating func setEach(_ number: Int, _ values: [String]) {
         for value in values.reversed() { set(number, value) }
     }
