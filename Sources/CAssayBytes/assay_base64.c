@@ -19,6 +19,14 @@ static const uint8_t shared_digits[128] = {
     no, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40,
     41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, no, no, no, no, no,
 };
+
+/// Writes the values of the characters of an alphabet: the shared ones, and its own two digits.
+static inline void write_values(
+    uint8_t values[sizeof shared_digits], uint8_t digit62, uint8_t digit63) {
+  memcpy(values, shared_digits, sizeof shared_digits);
+  values[digit62 & 0x7F] = 62;
+  values[digit63 & 0x7F] = 63;
+}
 #endif
 
 #if defined(__x86_64__)
@@ -111,9 +119,7 @@ static const uint8_t triples[64] = {
 AVX512 static size_t decode_by_avx512(
     const uint8_t *text, size_t count, uint8_t *output, uint8_t digit62, uint8_t digit63) {
   uint8_t values[sizeof shared_digits];
-  memcpy(values, shared_digits, sizeof values);
-  values[digit62 & 0x7F] = 62;
-  values[digit63 & 0x7F] = 63;
+  write_values(values, digit62, digit63);
   const __m512i first = _mm512_loadu_si512(values);
   const __m512i second = _mm512_loadu_si512(values + 64);
   const __m512i octets = _mm512_loadu_si512(triples);
@@ -152,9 +158,7 @@ size_t assay_base64_decode_by(
 static size_t decode_by_neon(
     const uint8_t *text, size_t count, uint8_t *output, uint8_t digit62, uint8_t digit63) {
   uint8_t values[sizeof shared_digits];
-  memcpy(values, shared_digits, sizeof values);
-  values[digit62 & 0x7F] = 62;
-  values[digit63 & 0x7F] = 63;
+  write_values(values, digit62, digit63);
   const uint8x16x4_t first = vld1q_u8_x4(values);
   const uint8x16x4_t second = vld1q_u8_x4(values + 64);
   const uint8x16_t distance = vdupq_n_u8(64);
