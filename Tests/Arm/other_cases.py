@@ -116,18 +116,19 @@ def base64_texts(cases, rounds):
 
 def json_blocks(cases, rounds):
     source = cases.random
-    for done in range(rounds):
-        # Every octet at every offset, then random ones.
-        text = bytearray(b"a" * 64 if done < 256 else source.randbytes(source.randrange(65)))
-        if done < 256:
-            text[done % 64] = done
-            text[(done * 7 + 13) % 64] = done
+    # Each octet at each offset of a block; a stop at each place of each length; random octets.
+    texts = [(bytes(octet if i == octet % 64 else 97 for i in range(64)), octet)
+             for octet in range(256)]
+    texts += [(bytes(34 if i == position else 97 for i in range(length)), position)
+              for length in range(65) for position in range(length + 1)]
+    texts += [(source.randbytes(source.randrange(65)), done) for done in range(rounds)]
+    for text, number in texts:
         # The highest of ASCII, or the highest that is printable.
-        highest = 0x7F - done % 2
+        highest = 0x7F - number % 2
         stops = sum((c in b'"\\' or c < 0x20 or c > highest) << i for i, c in enumerate(text))
         stops |= (2**64 - 1) << len(text) & (2**64 - 1)
 
         def check(answer, stops=stops, text=text):
-            expect(answer[0] == stops, f"{bytes(text)}: {answer[0]:#x}")
+            expect(answer[0] == stops, f"{text}: {answer[0]:#x}")
 
-        cases.add("JSON", [len(text), highest, *padded(bytes(text))], check, "JSON blocks")
+        cases.add("JSON", [len(text), highest, *padded(text)], check, "JSON blocks")

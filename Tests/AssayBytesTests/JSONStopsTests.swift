@@ -38,4 +38,21 @@ import Testing
             }
         }
     }
+
+    @Test("a text of any length is plain, and not with one stop anywhere")
+    func plain() {
+        for count in 0..<150 {
+            var text = [UInt8](repeating: UInt8(ascii: "~"), count: count)
+            let isAllPlain = text.span.isPlainJSON(upTo: 0x7E)
+            #expect(isAllPlain, "\(count)")
+            for position in 0..<count {
+                for stop in [0, 0x1F, UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x7F, 0x80, 0xFF] {
+                    text[position] = stop
+                    let isPlain = text.span.isPlainJSON(upTo: stop == 0x7F ? 0x7E : 0x7F)
+                    #expect(!isPlain, "\(stop) at \(position) of \(count)")
+                }
+                text[position] = UInt8(ascii: "~")
+            }
+        }
+    }
 }

@@ -7,12 +7,6 @@
 // No header of intrinsics: in a module that Swift imports, it hides names of the C library.
 typedef signed char assay_octets __attribute__((vector_size(16)));
 
-/// Whether an octet of a JSON string (RFC 8259, section 7) is not simply a character of it: a
-/// quotation mark, a reverse solidus, a control character, or above `highest`, which is in ASCII.
-static inline uint64_t assay_json_is_stop(uint8_t octet, uint8_t highest) {
-  return octet == '"' || octet == '\\' || octet < 0x20 || octet > highest;
-}
-
 /// Bit i is that of octet i, which is 0 or -1.
 static inline uint32_t assay_octets_signs(assay_octets octets) {
 #if defined(__SSE2__)
@@ -28,22 +22,49 @@ static inline uint32_t assay_octets_signs(assay_octets octets) {
 #endif
 }
 
+/// A text of fewer than 16 octets, then zeros. Loads overlap, so that none reads past its end.
+static inline assay_octets assay_octets_few(const uint8_t *octets, size_t count) {
+  uint64_t words[2] = {0, 0};
+  if (count >= 8) {
+    __builtin_memcpy(words, octets, 8);
+    __builtin_memcpy(words + 1, octets + count - 8, 8);
+    words[1] = words[1] >> 8 >> 8 * (15 - count);
+  } else if (count >= 4) {
+    uint32_t first, last;
+    __builtin_memcpy(&first, octets, 4);
+    __builtin_memcpy(&last, octets + count - 4, 4);
+    words[0] = first | (uint64_t)last << 8 * (count - 4);
+  } else if (count > 0) {
+    const size_t middle = count / 2, end = count - 1;
+    words[0] = octets[0] | (uint64_t)octets[middle] << 8 * middle | (uint64_t)octets[end] << 8 * end;
+  }
+  assay_octets result;
+  __builtin_memcpy(&result, words, sizeof result);
+  return result;
+}
+
+/// Whether an octet of a JSON string (RFC 8259, section 7) is not simply a character of it: a
+/// quotation mark, a reverse solidus, a control character, or above `highest`, which is in ASCII.
+/// Bit i stands for octet i.
+static inline uint64_t assay_json_stops_of_block(assay_octets block, uint8_t highest) {
+  // As signed numbers, those of longer characters are below zero.
+  return assay_octets_signs((block == '"') | (block == '\\') | (block < 0x20) |
+                            (block > (signed char)highest));
+}
+
 /// Finds all such octets among up to 64: bit i stands for octet i. Bits past the end are set.
 static inline uint64_t assay_json_stops(const uint8_t *octets, size_t count, uint8_t highest) {
+  const size_t size = sizeof(assay_octets);
   uint64_t stops = count < 64 ? ~UINT64_C(0) << count : 0;
-  size_t index = 0;
-#if defined(__SSE2__) || defined(__aarch64__)
-  for (; index + sizeof(assay_octets) <= count; index += sizeof(assay_octets)) {
-    assay_octets block;
-    __builtin_memcpy(&block, octets + index, sizeof block);
-    // As signed numbers, those of longer characters are below zero.
-    assay_octets found =
-        (block == '"') | (block == '\\') | (block < 0x20) | (block > (signed char)highest);
-    stops |= (uint64_t)assay_octets_signs(found) << index;
+  if (count < size) {
+    return stops | assay_json_stops_of_block(assay_octets_few(octets, count), highest);
   }
-#endif
-  for (; index < count; index += 1) {
-    stops |= assay_json_is_stop(octets[index], highest) << index;
+  for (size_t index = 0; index < count; index += size) {
+    // The last block overlaps the one before it.
+    const size_t start = index + size <= count ? index : count - size;
+    assay_octets block;
+    __builtin_memcpy(&block, octets + start, size);
+    stops |= assay_json_stops_of_block(block, highest) << start;
   }
   return stops;
 }
