@@ -61,6 +61,29 @@ struct JSONWriterTests {
                 + #""list":["y",null,[],{"z":false}],"empty":{}}"#)
     }
 
+    @Test("a member with a constant name is written like any other")
+    func constantNames() {
+        for pretty in [false, true] {
+            for value in [nil, "", "x", "a long text, of more than a block", "\u{7F}", "é\"\n"] {
+                for escaping in [JSONEscaping.required, .unprintable] {
+                    var (constant, plain) = (
+                        JSONWriter(pretty: pretty, escaping: escaping),
+                        JSONWriter(pretty: pretty, escaping: escaping)
+                    )
+                    constant.object { object in
+                        object.member(constant: "first", value)
+                        object.member(constant: "second", value)
+                    }
+                    plain.object { object in
+                        object.member("first", value)
+                        object.member("second", value)
+                    }
+                    #expect(constant.text == plain.text, "\(value ?? "none")")
+                }
+            }
+        }
+    }
+
     @Test func pretty() {
         #expect(
             written(pretty: true) { sample(&$0) } == """

@@ -20,13 +20,19 @@ package enum JSONEscaping: Sendable {
         }
     }
 
+    /// Whether text stands for itself: nothing of it is escaped.
+    @inline(__always)
+    func isPlain(_ text: Span<UInt8>) -> Bool {
+        text.isPlainJSON(upTo: self == .required ? 0x7F : 0x7E)
+    }
+
     /// Appends text in quotes.
     func append(_ string: String, to text: inout [UInt8]) {
         text.append(UInt8(ascii: "\""))
         let bytes = string.utf8Span.span
         switch self {
         // Most strings, at once: a view of UTF-8 would be appended byte by byte.
-        case _ where bytes.isPlainJSON(upTo: self == .required ? 0x7F : 0x7E):
+        case _ where isPlain(bytes):
             bytes.copy(to: &text, at: text.count)
         case .required:
             for byte in string.utf8 { Self.append(byte, to: &text) }

@@ -89,13 +89,21 @@ package struct JSONWriter {
     /// backslash, and is not looked at.
     package mutating func member(constant name: StaticString, _ value: String?) {
         guard let value else { return }
-        separate()
-        text.append(UInt8(ascii: "\""))
-        name.bytes.copy(to: &text, at: text.count)
-        text.append(UInt8(ascii: "\""))
-        text.append(UInt8(ascii: ":"))
-        if pretty { text.append(UInt8(ascii: " ")) }
-        escaping.append(value, to: &text)
+        let bytes = value.utf8Span.span
+        guard !pretty, escaping.isPlain(bytes) else { return member("\(name)", value) }
+        // At once: each append looks after the array's memory.
+        let needsComma = needsComma
+        text.append(addingCapacity: name.utf8CodeUnitCount + bytes.count + 6) { output in
+            if needsComma { output.append(UInt8(ascii: ",")) }
+            output.append(UInt8(ascii: "\""))
+            name.bytes.append(to: &output)
+            output.append(UInt8(ascii: "\""))
+            output.append(UInt8(ascii: ":"))
+            output.append(UInt8(ascii: "\""))
+            bytes.append(to: &output)
+            output.append(UInt8(ascii: "\""))
+        }
+        self.needsComma = true
     }
 
     /// Writes a member. Like the overloads below, omits the member if the value is nil.
