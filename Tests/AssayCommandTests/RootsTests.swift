@@ -104,6 +104,16 @@ import Testing
         #expect(Self.report([pinned, own], [own]).urgency == .year)
     }
 
+    @Test("a root that has not begun says when it will, and asks for nothing")
+    func begins() throws {
+        let root = try Self.anchor(Self.root(days: 400))
+        for (now, isAhead) in [(root.notBefore, false), (root.notBefore.advanced(by: -1), true)] {
+            let report = RootsReport([root], [], at: now)
+            #expect(report.text.contains("begins at \(root.notBefore.rfc3339)") == isAhead)
+            #expect(report.urgency == .none)
+        }
+    }
+
     @Test("the tool compares Apple's roots and those of --root, and says so by its exit status")
     func tool() throws {
         let folder = TemporaryFolder()

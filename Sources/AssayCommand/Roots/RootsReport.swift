@@ -129,6 +129,9 @@ struct RootsReport {
                     + "\(anchor.daysLeft(now: now)) days"
                     + (anchor.development ? ", development only" : ""))
             lines.append("  sha256 \(anchor.fingerprint)")
+            if anchor.notBefore > now {
+                lines.append("  begins at \(anchor.notBefore.rfc3339), and verifies nothing before")
+            }
             switch root.urgency {
             case .none: break
             case .year: lines.append("  WARNING: it ends within a year")
@@ -143,8 +146,9 @@ struct RootsReport {
         }
         for (fetched, match) in files where match != .pinned {
             lines.append(
-                "WARNING: \(fetched.path) \(match.text): \(fetched.anchor.name), until "
-                    + "\(fetched.anchor.notAfter.rfc3339), sha256 \(fetched.anchor.fingerprint)")
+                "WARNING: \(fetched.path) \(match.text): \(fetched.anchor.name), "
+                    + "\(fetched.anchor.notBefore.rfc3339) to \(fetched.anchor.notAfter.rfc3339), "
+                    + "sha256 \(fetched.anchor.fingerprint)")
         }
         return lines.map { TerminalText.escaped($0) }.joined(separator: "\n")
     }
@@ -181,6 +185,7 @@ extension JSONWriter {
     fileprivate mutating func root(_ anchor: TrustAnchor, at now: Timestamp) {
         member("name", anchor.name)
         member("sha256", anchor.fingerprint)
+        member("notBefore", anchor.notBefore.rfc3339)
         member("notAfter", anchor.notAfter.rfc3339)
         member("daysLeft", anchor.daysLeft(now: now))
     }
