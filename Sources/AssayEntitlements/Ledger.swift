@@ -68,16 +68,20 @@ struct Ledger {
         self.now = now.milliseconds
         self.knownAt = knownAt?.milliseconds ?? .max
         hasStatement = Array(repeating: false, count: items.count)
-        // By index: an item is not copied.
-        for index in items.indices where items[index].verification.verdict == .valid {
-            if let evidence = items[index].verification.evidence { add(evidence, at: index) }
-        }
+        for (index, item) in items.enumerated() { add(item.decision, at: index) }
         let receipts = apps.compactMap(\.app.newestReceipt)
         if let newest = receipts.max(by: { ($0.created, -$0.item) < ($1.created, -$1.item) }) {
             warn(
                 .receiptOmitsConsumables,
                 "receipts omit finished consumables: their absence proves nothing", newest.item)
         }
+    }
+
+    private mutating func add(_ decision: Decision, at item: Int) {
+        guard decision.verification.verdict == .valid,
+            let evidence = decision.verification.evidence
+        else { return }
+        add(evidence, at: item)
     }
 
     private mutating func add(_ evidence: VerifiedEvidence, at item: Int) {

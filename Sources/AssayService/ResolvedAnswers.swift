@@ -12,15 +12,9 @@ extension Resolution {
         _ entitlements: Entitlements, of items: [EvidenceItem], _ call: ResolveCall
     ) -> (Resolution, json: [[UInt8]]) {
         let json = call.returnsPayloadJSON ? items.map { $0.verification.evidence?.json ?? [] } : []
-        var resolved: [ResolvedItem] = []
-        resolved.reserveCapacity(items.count)
-        // A span has its elements read in place.
-        let all = items.span
-        for index in all.indices {
-            resolved.append(
-                ResolvedItem.of(
-                    all[index], withPayload: call.returnsTypedPayloads,
-                    jsonLength: json.isEmpty ? 0 : json[index].count))
+        var resolved = ResolvedItem.all(items, withPayload: call.returnsTypedPayloads)
+        for index in json.indices {
+            resolved[index].payloadJSONLength = UInt32(clamping: json[index].count)
         }
         for index in entitlements.superseded { resolved[index].isSuperseded = true }
         return (Resolution(items: resolved, entitlements: entitlements), json)
@@ -30,9 +24,7 @@ extension Resolution {
 extension Fetched {
     /// The answer to a Fetch.
     package init(_ found: CustomerState, _ call: FetchCall) {
-        var items = found.items.map {
-            ResolvedItem.of($0, withPayload: call.returnsTypedPayloads, jsonLength: 0)
-        }
+        var items = ResolvedItem.all(found.items, withPayload: call.returnsTypedPayloads)
         for index in found.entitlements.superseded { items[index].isSuperseded = true }
         self.init(
             environment: found.environment, revision: found.revision, items: items,
@@ -41,16 +33,11 @@ extension Fetched {
 }
 
 extension ResolvedItem {
-    /// A function, which borrows the item: an initializer would copy it.
-    fileprivate static func of(
-        _ item: borrowing EvidenceItem, withPayload: Bool, jsonLength: Int
-    ) -> ResolvedItem {
-        var verification = item.verification
-        if !withPayload { verification.evidence = nil }
-        var resolved = ResolvedItem(
-            label: item.label, verification: verification,
-            payloadJSONLength: UInt32(clamping: jsonLength))
-        resolved.identifiers = item.identifiers
-        return resolved
+    fileprivate static func all(_ items: [EvidenceItem], withPayload: Bool) -> [ResolvedItem] {
+        items.map { item in
+            var resolved = ResolvedItem(item)
+            resolved.omitsPayload = !withPayload
+            return resolved
+        }
     }
 }

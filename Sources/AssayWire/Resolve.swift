@@ -83,25 +83,26 @@ public struct Resolution: Equatable, Sendable {
 
 /// The outcome of one item of a Resolve.
 public struct ResolvedItem: Equatable, Sendable {
-    /// The label of the request.
-    public var label: String?
-    /// The verification, as of a Verify of this item alone. Its evidence is present if typed
-    /// payloads were requested; its kind is nil if the server could not detect it.
-    public var verification: Verification
+    /// The item, with the verification as of a Verify of this item alone. Its evidence is present
+    /// if typed payloads were requested; its kind is nil if the server could not detect it.
+    public var item: EvidenceItem
+    /// Whether a server leaves the payload out of its answer.
+    package var omitsPayload = false
     /// The number of bytes of the item's JSON in the answer's body.
     public var payloadJSONLength: UInt32
     /// Whether newer items replace it whole: without it the answer is the same.
     public var isSuperseded: Bool
+
+    /// The label of the request.
+    public var label: String? { item.label }
+    /// The verification of the item.
+    public var verification: Verification { item.verification }
     /// What a backend files it under.
-    public var identifiers = EvidenceIdentifiers()
+    public var identifiers: EvidenceIdentifiers { item.identifiers }
 
     /// Creates an outcome.
-    public init(
-        label: String? = nil, verification: Verification, payloadJSONLength: UInt32 = 0,
-        isSuperseded: Bool = false
-    ) {
-        self.label = label
-        self.verification = verification
+    public init(_ item: EvidenceItem, payloadJSONLength: UInt32 = 0, isSuperseded: Bool = false) {
+        self.item = item
         self.payloadJSONLength = payloadJSONLength
         self.isSuperseded = isSuperseded
     }

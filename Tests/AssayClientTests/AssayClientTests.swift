@@ -90,8 +90,9 @@ private func error<Answer>(
             case .resolve(let call):
                 let items = call.items.map { item in
                     ResolvedItem(
-                        label: item.label,
-                        verification: Verification(verdict: .malformed, detail: "no evidence"))
+                        EvidenceItem(
+                            Verification(verdict: .malformed, detail: "no evidence"),
+                            label: item.label))
                 }
                 peer.answer(
                     ResponseHead(

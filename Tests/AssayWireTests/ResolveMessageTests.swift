@@ -140,12 +140,12 @@ import Testing
             let resolution = Resolution(
                 items: [
                     ResolvedItem(
-                        label: "a",
-                        verification: Verification(
-                            verdict: .valid, detail: "d", kind: .transaction),
+                        EvidenceItem(
+                            Verification(verdict: .valid, detail: "d", kind: .transaction),
+                            label: "a"),
                         payloadJSONLength: 12),
                     ResolvedItem(
-                        verification: Verification(verdict: .wrongKind, detail: "not detected")),
+                        EvidenceItem(Verification(verdict: .wrongKind, detail: "not detected"))),
                 ],
                 entitlements: entitlements)
             let head = ResponseHead(id: 3, result: .resolution(resolution))
@@ -175,8 +175,8 @@ import Testing
 
     @Test("results of Fetch, and Apple's code of a refusal") func fetchResults() throws {
         let item = ResolvedItem(
-            label: "statuses",
-            verification: Verification(verdict: .valid, detail: "d", kind: .serverAnswer))
+            EvidenceItem(
+                Verification(verdict: .valid, detail: "d", kind: .serverAnswer), label: "statuses"))
         let results = [
             Fetched(environment: .production, items: [], entitlements: Self.entitlements),
             Fetched(

@@ -155,8 +155,7 @@ extension FuzzTarget {
             Resolution(
                 items: [
                     ResolvedItem(
-                        label: "a", verification: Verification(verdict: .malformed, detail: "d"),
-                        payloadJSONLength: 0)
+                        EvidenceItem(Verification(verdict: .malformed, detail: "d"), label: "a"))
                 ],
                 entitlements: entitlements)),
         .fetched(
@@ -164,9 +163,9 @@ extension FuzzTarget {
                 environment: .sandbox, revision: "r",
                 items: [
                     ResolvedItem(
-                        label: "history 1",
-                        verification: Verification(
-                            verdict: .valid, detail: "d", kind: .serverAnswer))
+                        EvidenceItem(
+                            Verification(verdict: .valid, detail: "d", kind: .serverAnswer),
+                            label: "history 1"))
                 ],
                 entitlements: entitlements)),
     ]

@@ -116,8 +116,8 @@ enum Answer {
         }
         let items = resolve.items.map { item in
             ResolvedItem(
-                label: item.label,
-                verification: Verification(verdict: .valid, detail: "one sentence"),
+                EvidenceItem(
+                    Verification(verdict: .valid, detail: "one sentence"), label: item.label),
                 payloadJSONLength: resolve.returnsPayloadJSON ? 2 : 0)
         }
         return Resolution(
@@ -137,9 +137,9 @@ enum Answer {
             revision: lists.contains(.history) ? "revision of \(fetch.transactionId)" : nil,
             items: lists.map { list in
                 ResolvedItem(
-                    label: list == .history ? "history 1" : "statuses",
-                    verification: Verification(
-                        verdict: .valid, detail: "one sentence", kind: .serverAnswer))
+                    EvidenceItem(
+                        Verification(verdict: .valid, detail: "one sentence", kind: .serverAnswer),
+                        label: list == .history ? "history 1" : "statuses"))
             },
             entitlements: Entitlements(at: fetch.at ?? Timestamp(milliseconds: 0)))
     }

@@ -6,25 +6,25 @@ enum OwnedAnswer {
     static var resolution: Resolution {
         var old = item("purchase", .transaction, "transaction/470001/1700000000000")
         old.isSuperseded = true
-        old.identifiers.appTransactionId = "704289572311"
+        old.item.identifiers.appTransactionId = "704289572311"
         var renewal = item("renewal", .notification, "notification/b0a1")
-        renewal.identifiers.notificationType = .didChangeRenewalPref
-        renewal.identifiers.subtype = Subtype(rawValue: "INCREASE_QUANTITY")
+        renewal.item.identifiers.notificationType = .didChangeRenewalPref
+        renewal.item.identifiers.subtype = Subtype(rawValue: "INCREASE_QUANTITY")
         return Resolution(items: [old, renewal], entitlements: entitlements)
     }
 
     private static func item(
         _ label: String, _ kind: EvidenceKind, _ statement: String
     ) -> ResolvedItem {
-        var item = ResolvedItem(
-            label: label,
-            verification: Verification(
+        var item = EvidenceItem(
+            Verification(
                 verdict: .valid, detail: "one sentence", kind: kind, environment: .production,
                 dedupKey: "Production/com.example.game/470001",
-                evidenceKey: "Production/com.example.game/" + statement))
+                evidenceKey: "Production/com.example.game/" + statement),
+            label: label)
         item.identifiers.originalTransactionId = "470001"
         item.identifiers.appAccountToken = "7e3fb204-2f45-4dfd-8b2b-1c3cf5ba2f41"
-        return item
+        return ResolvedItem(item)
     }
 
     private static var entitlements: Entitlements {

@@ -32,13 +32,6 @@ package final class VerificationRequest: Sendable {
     }
 }
 
-/// An answer. A class, so that passing it on copies no field.
-package final class Decision: Sendable {
-    package let verification: Verification
-
-    init(_ verification: consuming Verification) { self.verification = verification }
-}
-
 /// A verification in progress: its signatures are pending until `Verifier.verifySignatures`, or
 /// it has an answer.
 package struct PreparedVerification: Sendable {

@@ -10,14 +10,15 @@ package import AssayWire
 package final class AcceptedResolve {
     let port: ReplyPort
     package let admitted: AdmittedResolve
-    /// In the order in which they came.
-    private var verifications: [Verification] = []
-    /// Of each item, the index of its verification; nil where it has none, also where the item
-    /// has not arrived.
-    private var indices: [Int?] = []
+    /// The bytes of all items.
+    let evidenceBytes: Int
+    /// Of each item; nil where it is not verified yet. Empty before the first.
+    private var decisions: [Decision?] = []
+    private var decided = 0
 
     init(_ admitted: AdmittedResolve, _ port: ReplyPort) {
         self.admitted = admitted
+        evidenceBytes = admitted.call.evidenceBytes
         self.port = port
     }
 
@@ -26,32 +27,25 @@ package final class AcceptedResolve {
     /// Whether it is answered, or dropped. Its remaining items are not verified.
     package var isEnded: Bool { port.isEnded }
 
-    /// Takes the verification of one item. Returns the complete work after the last one; nil
-    /// while items are missing, or if the request has ended.
-    func take(_ verification: Verification, of index: Int) -> ResolveWork? {
+    /// Takes the decision on one item. Returns the complete work after the last one; nil while
+    /// items are missing, or if the request has ended.
+    func take(_ decision: Decision, of index: Int) -> ResolveWork? {
         guard !isEnded else { return nil }
         let count = admitted.call.items.count
-        if verifications.isEmpty {
-            indices = Array(repeating: nil, count: count)
-            verifications.reserveCapacity(count)
-        }
-        precondition(indices[index] == nil, "an item is verified once")
-        indices[index] = verifications.count
-        verifications.append(verification)
-        guard verifications.count == count else { return nil }
-        defer { verifications = [] }
-        return ResolveWork(
-            admitted,
-            indices.enumerated().map { item, index in
-                EvidenceItem(verifications[index!], label: admitted.call.items[item].label)
-            })
+        if decisions.isEmpty { decisions = Array(repeating: nil, count: count) }
+        precondition(decisions[index] == nil, "an item is verified once")
+        decisions[index] = decision
+        decided += 1
+        guard decided == count else { return nil }
+        defer { decisions = [] }
+        return ResolveWork(admitted, decisions.compactMap(\.self))
     }
 
     /// Ends the request without a result. Its items that still wait are not verified.
     ///
     /// - Parameter refusal: the answer; nil if the connection takes none.
     package func refuse(_ refusal: ResponseHead?) {
-        verifications = []
+        decisions = []
         port.refuse(refusal)
     }
 }
@@ -67,11 +61,11 @@ package struct ResolveSlot: Sendable {
 /// What the answer to a Resolve is computed from. Any thread can compute it.
 package struct ResolveWork: Sendable {
     private let admitted: AdmittedResolve
-    private let items: [EvidenceItem]
+    private let decisions: [Decision]
 
-    init(_ admitted: AdmittedResolve, _ items: [EvidenceItem]) {
+    init(_ admitted: AdmittedResolve, _ decisions: [Decision]) {
         self.admitted = admitted
-        self.items = items
+        self.decisions = decisions
     }
 
     /// Decides what the customer owns, and encodes the answer.
@@ -80,19 +74,20 @@ package struct ResolveWork: Sendable {
     ) -> DecidedResolve {
         let call = admitted.call
         // Kinds that the verification detected.
-        if let problem = call.problem(of: items.compactMap(\.verification.kind)) {
+        if let problem = call.problem(of: decisions.compactMap(\.verification.kind)) {
             return DecidedResolve(
                 encoded: .refused(.invalidQuestion(admitted.id, problem)), outcome: .refused)
         }
+        let items = zip(decisions, call.items).map { EvidenceItem($0, label: $1.label) }
         let entitlements = Entitlements(of: items, at: call.at ?? now, policy: call.policy)
-        let answer = admitted.form.encode(
-            entitlements, of: items, answering: admitted.id, call, at: now, by: codec)
         let outcome = ResolveOutcome(entitlements, items)
         let line =
             isAudited
             ? AuditLine(
                 .resolve, app: admitted.app.name, outcome, items: items.count, entitlements,
                 at: now) : nil
+        let answer = admitted.form.encode(
+            entitlements, of: items, answering: admitted.id, call, at: now, by: codec)
         return DecidedResolve(encoded: answer, outcome: outcome, line: line)
     }
 }
@@ -107,9 +102,7 @@ package struct DecidedResolve: Sendable {
 
 extension ResolveOutcome {
     init(_ entitlements: Entitlements, _ items: [EvidenceItem]) {
-        // A span has its elements read in place.
-        let all = items.span
-        let valid = all.indices.count { all[$0].verification.verdict == .valid }
+        let valid = items.count { $0.decision.verification.verdict == .valid }
         self =
             if entitlements.apps.contains(where: \.customers.isConflicting) {
                 .conflict

@@ -78,17 +78,23 @@ package final class Resolver {
 
     // MARK: Answers
 
-    /// Takes the verification of an item. After the last one, has the answer computed.
+    /// Takes the decision on an item, which the loop's own thread has made.
+    func take(_ decision: Decision, of job: Job, at time: Timestamp, began: UInt64) {
+        let outcome = job.outcome(decision.verification, at: time, context.telemetry.audit)
+        take(decision, outcome, of: job, began: began)
+    }
+
+    /// Takes the decision on an item. After the last one, has the answer computed.
     ///
     /// - Parameters:
     ///   - outcome: its labels, and its line of the audit log.
     ///   - began: when its verification began, in nanoseconds of the monotonic clock.
-    func take(_ verification: Verification, _ outcome: Outcome, of job: Job, began: UInt64) {
+    func take(_ decision: Decision, _ outcome: Outcome, of job: Job, began: UInt64) {
         guard let slot = job.slot else { preconditionFailure("not an item of a Resolve") }
         context.telemetry.didVerifyItem(outcome, arrived: job.arrived, began: began)
         job.audit(outcome.line, job.flow)
         let resolve = slot.resolve.value
-        guard let work = resolve.take(verification, of: slot.index) else { return }
+        guard let work = resolve.take(decision, of: slot.index) else { return }
         let clock = context.clock
         let isAudited = context.telemetry.audit != nil
         guard isLarge(resolve) else {

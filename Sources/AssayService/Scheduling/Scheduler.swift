@@ -363,9 +363,7 @@ package final class Scheduler {
             load.add(request.work)
             let decision = verified[index].decision
             if request.slot != nil {
-                let outcome = request.outcome(
-                    decision.verification, at: time, context.telemetry.audit)
-                resolver.take(decision.verification, outcome, of: request, began: began)
+                resolver.take(decision, of: request, at: time, began: began)
             } else {
                 answer(request, decision, at: time, began: began, ended: ended)
             }

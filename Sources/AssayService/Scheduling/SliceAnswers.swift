@@ -17,9 +17,9 @@ package struct SliceAnswers: Sendable {
     private(set) var load = WorkLoad()
     /// The unknown chains of deferred requests, by index in the slice.
     private(set) var unknownChains: [Int: ChainID] = [:]
-    /// The verifications of items of Resolve requests, by index in the slice. They have no bytes
-    /// here: their answer needs the other items.
-    private(set) var items: [Int: Verification] = [:]
+    /// The decisions on items of Resolve requests, by index in the slice. They have no bytes here:
+    /// their answer needs the other items.
+    private(set) var items: [Int: Decision] = [:]
     /// What the App Store is asked for the answers to receipts, by index in the slice. They have
     /// no bytes here.
     private(set) var lookups: [Int: ReceiptLookup] = [:]
@@ -55,7 +55,7 @@ package struct SliceAnswers: Sendable {
                     refusedReceipts.append(detail)
                 }
                 if request.slot != nil {
-                    items[index] = decision.verification
+                    items[index] = decision
                 } else if let lookup = request.lookup(decision.verification) {
                     lookups[index] = lookup
                 } else {

@@ -1,6 +1,5 @@
 import Assay
 import AssayBytes
-package import AssayEntitlements
 package import AssayModels
 import AssayTelemetry
 

@@ -1,6 +1,5 @@
 package import Assay
 import AssayBytes
-public import AssayEntitlements
 public import AssayModels
 
 /// An answer of the App Store. Every signed member in it is verified.

@@ -139,23 +139,29 @@ extension Entitlements {
 
 extension ResolvedItem: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        write(item.identifiers, to: &output)
+        if isSuperseded { output.set(4, true) }
+        if payloadJSONLength != 0 { output.set(3, payloadJSONLength) }
+        write(item.decision, to: &output)
+        output.set(1, item.label)
+    }
+
+    private func write(_ identifiers: EvidenceIdentifiers, to output: inout MessageWriter) {
         output.set(9, identifiers.subtype)
         output.set(8, identifiers.notificationType)
         output.set(7, identifiers.appTransactionId)
         output.set(6, identifiers.appAccountToken)
         output.set(5, identifiers.originalTransactionId)
-        if isSuperseded { output.set(4, true) }
-        if payloadJSONLength != 0 { output.set(3, payloadJSONLength) }
-        output.set(2, verification)
-        output.set(1, label)
+    }
+
+    private func write(_ decision: Decision, to output: inout MessageWriter) {
+        let end = output.count
+        decision.verification.write(to: &output, withPayload: !omitsPayload)
+        output.wrap(2, since: end)
     }
 
     init(_ m: Assay__V1__ResolvedItem) throws(MessageError) {
-        self.init(
-            label: try unsafe read(m.has_label, m.label),
-            verification: try unsafe required(read(m.verification)),
-            payloadJSONLength: unsafe read(m.has_payload_json_length, m.payload_json_length) ?? 0,
-            isSuperseded: unsafe read(m.has_is_superseded, m.is_superseded) ?? false)
+        var identifiers = EvidenceIdentifiers()
         identifiers.originalTransactionId = try unsafe read(
             m.has_original_transaction_id, m.original_transaction_id)
         identifiers.appAccountToken = try unsafe read(
@@ -165,5 +171,12 @@ extension ResolvedItem: WritableMessage, @unsafe ReadableMessage {
         identifiers.notificationType = try unsafe read(
             m.has_notification_type, m.notification_type)
         identifiers.subtype = try unsafe read(m.has_subtype, m.subtype)
+        let item = EvidenceItem(
+            try unsafe required(read(m.verification)), label: try unsafe read(m.has_label, m.label),
+            identifiers: identifiers)
+        self.init(
+            item,
+            payloadJSONLength: unsafe read(m.has_payload_json_length, m.payload_json_length) ?? 0,
+            isSuperseded: unsafe read(m.has_is_superseded, m.is_superseded) ?? false)
     }
 }
