@@ -86,6 +86,10 @@ struct Timeline {
                 current.append(purchase)
             }
         }
+        // Many send the newest first: a sort would move each past all others.
+        if let first = current.first, let last = current.last, Self.isEarlier(last, than: first) {
+            current.reverse()
+        }
         current.sort(by: Self.isEarlier)
         current = Self.withoutReplaced(current)
         let inForce = Self.inForce(replaced, before: current, at: now)

@@ -211,7 +211,9 @@ package final class Service {
 
     /// Has an item verified. Returns false if there is no memory for it.
     package func verify(_ evidence: SlabBytes, _ index: Int, of resolve: AcceptedResolve) -> Bool {
-        let evidence = scheduler.forQueue(evidence)
+        // The items of a large one fill the memory that they hold.
+        let isLarge = resolve.evidenceBytes >= evidence.heldCount
+        let evidence = isLarge ? evidence : scheduler.forQueue(evidence)
         guard let job = resolver.job(for: evidence, index, of: resolve) else { return false }
         scheduler.verify(job)
         return true
