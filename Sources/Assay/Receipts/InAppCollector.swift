@@ -152,8 +152,12 @@ struct InAppCollector {
         let date = record[.expiresDate] ?? record[.purchaseDate]
         guard let date, keptDate.map({ $0 < date }) ?? true else { return }
         let unknown = layouts.unknown.isEmpty ? [] : unknown(octets)
-        purchases.replace(at: index, with: record, unknown: unknown) {
-            octets.extracting($0).copy(to: &$2, at: $1)
+        purchases.replace(at: index, with: record, unknown: unknown) { range, start, text in
+            let new = octets.extracting(range)
+            // A renewal has the product and the original of the period before.
+            let end = start + new.count
+            guard end > text.count || !new.equals(text.span.extracting(start..<end)) else { return }
+            new.copy(to: &text, at: start)
         }
     }
 
