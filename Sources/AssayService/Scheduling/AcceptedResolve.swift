@@ -10,15 +10,12 @@ package import AssayWire
 package final class AcceptedResolve {
     let port: ReplyPort
     package let admitted: AdmittedResolve
-    /// The bytes of all items.
-    let evidenceBytes: Int
     /// Of each item; nil where it is not verified yet. Empty before the first.
     private var decisions: [Decision?] = []
     private var decided = 0
 
     init(_ admitted: AdmittedResolve, _ port: ReplyPort) {
         self.admitted = admitted
-        evidenceBytes = admitted.call.evidenceBytes
         self.port = port
     }
 

@@ -33,9 +33,11 @@ extension FrameSession {
             service.refuseForMemory(arrival.resolve)
             return true
         }
+        let fillsMemory = arrival.fillsMemory(unread)
         let bytes = connection.inlet.take(length, .counted)
         arrival.didTake(length)
-        let fits = service.verify(bytes, arrival.index, of: arrival.resolve)
+        let fits = service.verify(
+            bytes, arrival.index, of: arrival.resolve, fillsMemory: fillsMemory)
         return didEndItem(of: arrival, fits: fits, connection)
     }
 
