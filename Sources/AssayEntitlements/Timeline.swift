@@ -86,7 +86,7 @@ struct Timeline {
                 current.append(purchase)
             }
         }
-        // Many send the newest first: a sort would move each past all others.
+        // Many send the newest first: a sort of few would move each past all others.
         if let first = current.first, let last = current.last, Self.isEarlier(last, than: first) {
             current.reverse()
         }

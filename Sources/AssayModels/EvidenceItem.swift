@@ -17,7 +17,7 @@ public struct EvidenceItem: Equatable, Sendable {
     /// The caller's name for the item, such as a file name.
     public var label: String?
     package private(set) var decision: Decision
-    /// What a server named, which keeps the payload.
+    /// What a server named, which keeps the payload, or the caller; nil for what the evidence names.
     private var named: EvidenceIdentifiers?
 
     /// The verification of the evidence.
@@ -49,6 +49,7 @@ public struct EvidenceItem: Equatable, Sendable {
         self.decision = decision
     }
 
+    /// Whether both have the same label, verification and identifiers.
     public static func == (left: EvidenceItem, right: EvidenceItem) -> Bool {
         left.label == right.label && left.decision == right.decision
             && left.identifiers == right.identifiers

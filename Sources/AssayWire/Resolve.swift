@@ -83,8 +83,9 @@ public struct Resolution: Equatable, Sendable {
 
 /// The outcome of one item of a Resolve.
 public struct ResolvedItem: Equatable, Sendable {
-    /// The item, with the verification as of a Verify of this item alone. Its evidence is present
-    /// if typed payloads were requested; its kind is nil if the server could not detect it.
+    /// The item, with the verification as of a Verify of this item alone. In an answer that was
+    /// received, its evidence is present if typed payloads were requested; its kind is nil if the
+    /// server could not detect it.
     public var item: EvidenceItem
     /// Whether a server leaves the payload out of its answer.
     package var omitsPayload = false

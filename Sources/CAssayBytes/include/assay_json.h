@@ -22,6 +22,8 @@ static inline uint32_t assay_octets_signs(assay_octets octets) {
 #endif
 }
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a word's first octet is its lowest");
+
 /// A text of fewer than 16 octets, then zeros. Loads overlap, so that none reads past its end.
 static inline assay_octets assay_octets_few(const uint8_t *octets, size_t count) {
   uint64_t words[2] = {0, 0};
@@ -36,7 +38,9 @@ static inline assay_octets assay_octets_few(const uint8_t *octets, size_t count)
     words[0] = first | (uint64_t)last << 8 * (count - 4);
   } else if (count > 0) {
     const size_t middle = count / 2, end = count - 1;
-    words[0] = octets[0] | (uint64_t)octets[middle] << 8 * middle | (uint64_t)octets[end] << 8 * end;
+    words[0] = octets[0];
+    words[0] |= (uint64_t)octets[middle] << 8 * middle;
+    words[0] |= (uint64_t)octets[end] << 8 * end;
   }
   assay_octets result;
   __builtin_memcpy(&result, words, sizeof result);
