@@ -197,12 +197,10 @@ package final class Service {
     /// Takes all items of a request that has arrived whole.
     private func take(_ admitted: AdmittedResolve, _ body: SlabBytes, from flow: Flow) {
         let resolve = resolver.begin(admitted, from: flow)
-        let fillsMemory = body.isFilled(by: body.count)
         var start = 0
         for (index, item) in admitted.call.items.enumerated() {
             let end = start + Int(item.length)
-            let bytes = body.extracting(start..<end)
-            guard verify(bytes, index, of: resolve, fillsMemory: fillsMemory) else {
+            guard verify(body.extracting(start..<end), index, of: resolve) else {
                 return refuseForMemory(resolve)
             }
             start = end
@@ -212,13 +210,8 @@ package final class Service {
     }
 
     /// Has an item verified. Returns false if there is no memory for it.
-    ///
-    /// - Parameter fillsMemory: whether the items around it fill the memory that it keeps alive.
-    package func verify(
-        _ evidence: SlabBytes, _ index: Int, of resolve: AcceptedResolve, fillsMemory: Bool
-    ) -> Bool {
-        // The request pays for all of its items until its last one is verified.
-        let evidence = fillsMemory ? evidence : scheduler.forQueue(evidence)
+    package func verify(_ evidence: SlabBytes, _ index: Int, of resolve: AcceptedResolve) -> Bool {
+        let evidence = scheduler.forQueue(evidence)
         guard let job = resolver.job(for: evidence, index, of: resolve) else { return false }
         scheduler.verify(job)
         return true

@@ -2,7 +2,6 @@ import TestSupport
 import Testing
 
 @testable import AssayIO
-@testable import AssaySessions
 
 /// The streams of one loop without sockets: bytes go where a read would put them.
 private struct Reads {
@@ -143,33 +142,6 @@ extension SlabBytes {
         let waiting = all.extracting(1_000..<1_000 + count).forWaiting
         #expect(waiting.array == Array(all.array[1_000..<1_000 + count]))
         #expect(waiting.heldCount == (staysInItsSlab ? Slab.standardCapacity : count))
-    }
-
-    /// Items of 1,000 bytes each: how many lie among bytes that fill their memory.
-    @Test(
-        "items stay where they were received if the frame's bytes that have arrived fill it",
-        arguments: [
-            (arrived: 57_344, remaining: 200_000, items: 57),
-            (arrived: 57_343, remaining: 200_000, items: 0),
-            // Announced, and not sent.
-            (arrived: 1_000, remaining: 200_000, items: 0),
-            // Other frames' bytes follow.
-            (arrived: 64_000, remaining: 57_343, items: 0),
-            (arrived: 64_000, remaining: 57_344, items: 57),
-        ])
-    func filledBytes(arrived: Int, remaining: Int, items: Int) throws {
-        var reads = Reads(streams: 1)
-        reads.read(0, upTo: arrived)
-        let taken = reads.take(0, arrived)
-        let all = try #require(taken)
-        var filled = FilledBytes()
-        var found = 0
-        for start in stride(from: 0, through: min(arrived, remaining) - 1_000, by: 1_000) {
-            let unread = all.extracting(start..<arrived)
-            if filled.includes(1_000, remaining: remaining - start, in: unread) { found += 1 }
-            filled.didTake(1_000)
-        }
-        #expect(found == items)
     }
 
     @Test func workersReadWhileTheLoopReceives() throws {

@@ -120,13 +120,10 @@ package struct SlabBytes: Sendable {
     /// Bytes of memory that this value keeps alive.
     package var heldCount: Int { slab.capacity }
 
-    /// Whether that many of its slab's bytes leave few to others.
-    package func isFilled(by count: Int) -> Bool { count >= slab.capacity / 8 * 7 }
-
     /// The same bytes for a long wait, copied into a slab of their own so that they keep no other
     /// memory alive. A large message that fills its slab is not copied.
     package var forWaiting: SlabBytes {
-        guard !isFilled(by: count) else { return self }
+        guard count < slab.capacity / 8 * 7 else { return self }
         let own = slab.sibling(capacity: count)
         own.copy(from: slab, at: range.lowerBound, count: count, to: 0)
         return SlabBytes(slab: own, range: 0..<count)

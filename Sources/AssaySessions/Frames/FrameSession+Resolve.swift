@@ -33,11 +33,9 @@ extension FrameSession {
             service.refuseForMemory(arrival.resolve)
             return true
         }
-        let fillsMemory = arrival.fillsMemory(unread)
         let bytes = connection.inlet.take(length, .counted)
         arrival.didTake(length)
-        let fits = service.verify(
-            bytes, arrival.index, of: arrival.resolve, fillsMemory: fillsMemory)
+        let fits = service.verify(bytes, arrival.index, of: arrival.resolve)
         return didEndItem(of: arrival, fits: fits, connection)
     }
 
