@@ -17,7 +17,7 @@ public struct EvidenceItem: Equatable, Sendable {
     /// The caller's name for the item, such as a file name.
     public var label: String?
     package private(set) var decision: Decision
-    /// What a server named, which keeps the payload, or the caller; nil for what the evidence names.
+    /// What a server named, which keeps the payload, or the caller. Nil: the evidence names them.
     private var named: EvidenceIdentifiers?
 
     /// The verification of the evidence.
