@@ -3,6 +3,7 @@ public protocol SpanTransport: Sendable {
     /// Posts spans, in the JSON encoding of OTLP.
     ///
     /// - Parameters:
+    ///   - body: an ExportTraceServiceRequest in JSON.
     ///   - timeout: milliseconds for all of it.
     ///   - completion: gets the reason why the collector did not accept them; nil if it did.
     func post(
